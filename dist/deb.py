@@ -8,35 +8,35 @@ SCRIPTS = ["postinst", "prerm", "postrm"]
 MAINTAINER = "The onecopy authors <onecopy@example.invalid>"
 
 
-def build():
+def build(revision=1, out=OUT):
     project.need("dpkg-deb", "dpkg")
     project.need("dpkg-shlibdeps", "dpkg-dev")
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder) / "root"
         root.mkdir(mode=0o755)
-        stage.fill(root, {"changelog.Debian.gz": changelog()})
+        stage.fill(root, {"changelog.Debian.gz": changelog(revision)})
         control = root / "DEBIAN"
         control.mkdir(mode=0o755)
         (control / "conffiles").write_text(f"/{stage.CONFIGURATION}\n")
         (control / "md5sums").write_text(sums(root))
-        (control / "control").write_text(fields(root, libraries(pathlib.Path(folder))))
+        (control / "control").write_text(fields(root, revision, libraries(pathlib.Path(folder))))
         for name in SCRIPTS:
             shutil.copy(HERE / "package" / name, control / name)
             (control / name).chmod(0o755)
-        package = OUT / f"onecopy_{version()}_{project.architecture()}.deb"
+        package = pathlib.Path(out) / f"onecopy_{version(revision)}_{project.architecture()}.deb"
         project.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, package],
                     env={**os.environ, "SOURCE_DATE_EPOCH": str(project.commit_time())})
     return package
 
 
-def version():
+def version(revision):
     """With the revision of the packaging."""
-    return f"{project.version()}-1"
+    return f"{project.version()}-{revision}"
 
 
-def changelog():
+def changelog(revision):
     date = email.utils.formatdate(project.commit_time())
-    return f"onecopy ({version()}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- {MAINTAINER}  {date}\n".encode()
+    return f"onecopy ({version(revision)}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- {MAINTAINER}  {date}\n".encode()
 
 
 def libraries(folder):
@@ -55,12 +55,12 @@ def sums(root):
                    if path.relative_to(root).parts[0] != "etc")
 
 
-def fields(root, libraries):
+def fields(root, revision, libraries):
     size = sum(-(-path.stat().st_size // 1024) for path in root.rglob("*") if path.is_file())
     description = "\n".join(" " + line for line in textwrap.wrap(project.DESCRIPTION, 78))
     return f"""\
 Package: onecopy
-Version: {version()}
+Version: {version(revision)}
 Architecture: {project.architecture()}
 Maintainer: {MAINTAINER}
 Installed-Size: {size}

@@ -8,7 +8,7 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 ZSH = "usr/share/zsh/site-functions/_onecopy"
 
 
-def build():
+def build(release=1, out=OUT):
     project.need("rpmbuild", "rpm")
     machine = MACHINES[project.architecture()]
     with tempfile.TemporaryDirectory() as folder:
@@ -17,17 +17,17 @@ def build():
         root.mkdir(mode=0o755)
         stage.fill(root, zsh=ZSH)
         spec = folder / "onecopy.spec"
-        spec.write_text(text(root))
+        spec.write_text(text(root, release))
         # One thread and the commit's time: the same files give the same package.
         project.run(["rpmbuild", "-bb", "--target", machine, "--define", f"_topdir {folder}/build", "--define", f"root {root}",
                      "--define", "_buildhost onecopy", "--define", "use_source_date_epoch_as_buildtime 1",
                      "--define", "clamp_mtime_to_source_date_epoch 1", spec],
                     env={**os.environ, "SOURCE_DATE_EPOCH": str(project.commit_time())})
         made = next((folder / "build/RPMS").rglob("*.rpm"))
-        return pathlib.Path(shutil.copy(made, OUT / made.name))
+        return pathlib.Path(shutil.copy(made, pathlib.Path(out) / made.name))
 
 
-def text(root):
+def text(root, release):
     files = "\n".join(line(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file())
     return f"""\
 # What is packed is built, stripped and compressed already.
@@ -38,7 +38,7 @@ def text(root):
 
 Name: onecopy
 Version: {project.version()}
-Release: 1
+Release: {release}
 Summary: {project.SUMMARY}
 License: Apache-2.0 OR MIT
 URL: https://example.invalid/onecopy
@@ -75,7 +75,10 @@ if [ -d /run/systemd/system ]; then
     systemctl daemon-reload || :
     # A proxy with `upgrade.socket` is replaced without a lost connection.
     if [ $1 -ge 1 ] && systemctl --quiet is-active onecopy.service; then
-        onecopy upgrade --config /etc/onecopy/proxy.toml || systemctl try-restart onecopy.service || :
+        onecopy upgrade --config /etc/onecopy/proxy.toml || {{
+            echo "onecopy: restarting the service instead" >&2
+            systemctl try-restart onecopy.service || :
+        }}
     fi
 fi
 

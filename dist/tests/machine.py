@@ -6,15 +6,17 @@ from project import TARGET, Failure
 
 SUITE, MIRROR = "bookworm", "http://deb.debian.org/debian"
 # Whatever a package under test needs is there, as the machine has no network.
-PACKAGES = ["ca-certificates", "curl", "libgcc-s1", "man-db", "mariadb-client", "mariadb-server", "rpm", "systemd-sysv"]
+PACKAGES = ["ca-certificates", "curl", "libgcc-s1", "man-db", "mariadb-client", "mariadb-server", "openssl", "rpm", "sysbench", "systemd-sysv"]
 BASE = TARGET / "packages-test" / SUITE
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 STARTED_WITHIN = 120
+CALLED_WITHIN = 120
 
 
 def base():
-    """Made once, and kept."""
-    if (BASE / "ready").exists():
+    """Made once, and kept while the list of packages is the same."""
+    ready = BASE / "ready"
+    if ready.exists() and ready.read_text().split() == PACKAGES:
         return BASE
     if os.geteuid() != 0:
         raise Failure("a fresh root needs root: sudo -E make test-dist, or PARTS=\"monitoring shells\"")
@@ -30,7 +32,7 @@ def base():
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     project.run(["chroot", BASE, "apt-get", "install", "--yes", "--no-install-recommends", *PACKAGES], env=environment)
     policy.unlink()
-    (BASE / "ready").touch()
+    ready.write_text("\n".join(PACKAGES))
     return BASE
 
 
@@ -73,11 +75,18 @@ class Machine:
         """Runs a line of sh in the machine."""
         enter = ["nsenter", "-t", self.init, "-m", "-p", "-u", "-i", "-n", "-C", "-r", "-w"]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
-        done = subprocess.run([*enter, "sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
-                              env=environment)
+        try:
+            done = subprocess.run([*enter, "sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  timeout=CALLED_WITHIN, env=environment)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"`{line}` did not end within {CALLED_WITHIN} s")
         if expect is not None and done.returncode != expect:
             raise Failure(f"`{line}` ended with {done.returncode} and not {expect}: {(done.stdout + done.stderr).strip()[-2000:]}")
         return done
+
+    def background(self, line):
+        """Runs a line of sh that goes on; what it prints is lost."""
+        self.call(f"({line}) >/dev/null 2>&1 </dev/null &")
 
     def write(self, place, data):
         """Puts a file there. Namespaces have no way for files, so it is a pipe."""

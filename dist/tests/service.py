@@ -2,7 +2,10 @@
 import json
 
 from project import Failure
+from tests.load import BUSY, SILENT, Load
 
+CONFIGURATION = "/etc/onecopy/proxy.toml"
+MAIN = "systemctl show --property MainPID --value onecopy"
 PAGE = "http://127.0.0.1:9105"
 
 
@@ -15,6 +18,10 @@ def check(machine):
     confined(machine)
     reload(machine)
     upgrade(machine)
+    stop(machine)
+
+
+def stop(machine):
     machine.call("systemctl stop onecopy")
     ended = machine.call("systemctl show onecopy --property Result --property ExecMainStatus").stdout.split()
     expect(sorted(ended) == ["ExecMainStatus=0", "Result=success"], f"the service ended with {ended}")
@@ -64,29 +71,29 @@ def confined(machine):
 
 def reload(machine):
     """A valid file takes effect; an invalid one fails `systemctl reload`, and the service goes on."""
-    configuration = "/etc/onecopy/proxy.toml"
-    machine.call(f"sed -i 's/^listen = \"127.0.0.1:3307\"/listen = [\"127.0.0.1:3307\", \"127.0.0.1:3308\"]/' {configuration}")
+    machine.call(f"sed -i 's/^listen = \"127.0.0.1:3307\"/listen = [\"127.0.0.1:3307\", \"127.0.0.1:3308\"]/' {CONFIGURATION}")
     machine.call("systemctl reload onecopy")
     machine.until("mariadb --host 127.0.0.1 --port 3308 --user app --password=secret --execute 'DO 1'", "the new address")
-    machine.call(f"echo 'unknown = 1' >>{configuration}")
+    machine.call(f"echo 'unknown = 1' >>{CONFIGURATION}")
     machine.call("systemctl reload onecopy", expect=1)
     log = machine.call("journalctl --unit onecopy --no-pager").stdout
     expect("unknown key `unknown`" in log, "the journal does not say why it was not reloaded")
     machine.call("mariadb --host 127.0.0.1 --port 3308 --user app --password=secret --execute 'DO 1'")
-    machine.call(f"sed -i '/^unknown/d' {configuration}")
+    machine.call(f"sed -i '/^unknown/d' {CONFIGURATION}")
 
 
 def upgrade(machine):
     """Another process is the service; a client that is there stays, and systemd sees the end of the new process at once."""
-    main = "systemctl show --property MainPID --value onecopy"
-    before = machine.call(main).stdout.strip()
+    before = machine.call(MAIN).stdout.strip()
     sql = "mariadb --host 127.0.0.1 --port 3307 --user app --password=secret --skip-column-names"
-    machine.call(f"mkfifo /run/statements && ({sql} --unbuffered </run/statements >/run/rows 2>&1 &) && sleep 1000 >/run/statements &")
+    machine.call("mkfifo /run/statements")
+    machine.background(f"{sql} --unbuffered </run/statements >/run/rows 2>&1")
+    machine.background("sleep 1000 >/run/statements")
     machine.call("echo 'SELECT 1;' >/run/statements")
     machine.until("grep --quiet 1 /run/rows", "the client's first row")
     said = machine.call("onecopy upgrade --config /etc/onecopy/proxy.toml 2>&1").stdout
     expect("has taken over; 1 sessions stay" in said, f"onecopy upgrade said: {said}")
-    after = machine.call(main).stdout.strip()
+    after = machine.call(MAIN).stdout.strip()
     expect(after not in (before, "0") and after in said, f"the main process is {after} after {before}")
     machine.call("systemctl is-active onecopy")
     machine.call("echo 'SELECT 2;' >/run/statements")
@@ -96,5 +103,84 @@ def upgrade(machine):
     machine.until(f"test ! -e /proc/{before}", "the end of the process before")
     # systemd is its parent: it starts another one.
     machine.call(f"kill -KILL {after}")
-    machine.until(f"test $({main}) != {after} -a $({main}) != 0 && systemctl is-active onecopy", "a restart after a crash")
+    machine.until(f"test $({MAIN}) != {after} -a $({MAIN}) != 0 && systemctl is-active onecopy", "a restart after a crash")
     machine.until(f"curl --fail --silent {PAGE}/live", "the proxy's page")
+
+
+# Added to the configuration for an upgrade under load: a listener that shares connections, with TLS for those who want it.
+POOL, ADMIN = 3309, 6032
+# Seconds without a sign of life after which systemd ends the service.
+WATCHDOG = 4
+SHARED = f"""
+[admin]
+listen = "127.0.0.1:{ADMIN}"
+password-file = "admin.password"
+
+[[mysql]]
+name = "pool"
+listen = "127.0.0.1:{POOL}"
+mode = "transaction"
+account = [{{ user = "app", password-file = "app.password" }}]
+[mysql.tls]
+certificate = "server.pem"
+key = "server.key"
+[mysql.pool]
+max = 8
+[[mysql.backend]]
+name = "db1"
+server = "127.0.0.1:3306"
+"""
+
+
+def upgrade_of_package(machine, install):
+    """`install` installs a newer package. Clients do not notice it, systemd sees one service that goes on, and the next upgrade is possible."""
+    share(machine)
+    before = machine.call(MAIN).stdout.strip()
+    load = start(machine)
+    load.is_under_way()
+    said = machine.call(install)
+    said = said.stdout + said.stderr
+    after = machine.call(MAIN).stdout.strip()
+    expect(f"process {after} has taken over" in said, f"the installation did not upgrade the service: {said[-1500:]}")
+    expect(after not in (before, "0"), f"the main process is {after} after {before}")
+    machine.call(f"test /proc/{after}/exe -ef /usr/bin/onecopy && test ! /proc/{before}/exe -ef /usr/bin/onecopy")
+    load.is_under_way()
+    # Longer than WATCHDOG. The new process is the one that systemd watches now.
+    machine.call(f"sleep {2 * WATCHDOG}")
+    load.is_under_way()
+    expect(machine.call(MAIN).stdout.strip() == after, "systemd has restarted the service that was upgraded")
+    states = machine.call("systemctl show onecopy --property NRestarts --property ActiveState").stdout.split()
+    expect(sorted(states) == ["ActiveState=active", "NRestarts=0"], f"systemd says {states}")
+    machine.call(f"mariadb --host 127.0.0.1 --port {ADMIN} --user admin --password=admin --execute 'SHOW LISTENERS'")
+    machine.call(f"curl --fail --silent {PAGE}/ready")
+    print("   ", load.end())
+    machine.until(f"test ! -e /proc/{before}", "the end of the process before")
+    machine.call("systemctl is-active onecopy")
+    # No package knows of them.
+    machine.call("rm /etc/onecopy/server.* /etc/onecopy/*.password && rm --recursive /etc/systemd/system/onecopy.service.d && systemctl daemon-reload")
+
+
+def share(machine):
+    """Restarts the service with a listener that shares connections, an admin listener and a short time for the watchdog."""
+    machine.call("cd /etc/onecopy && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout server.key -out server.pem")
+    machine.call("cd /etc/onecopy && echo secret >app.password && echo admin >admin.password && chgrp onecopy server.* *.password && chmod 640 *.password server.key")
+    machine.write("/root/shared.toml", SHARED.encode())
+    machine.call(f"cat /root/shared.toml >>{CONFIGURATION}")
+    machine.call("mkdir --parents /etc/systemd/system/onecopy.service.d && "
+                 f"printf '[Service]\\nWatchdogSec={WATCHDOG}\\n' >/etc/systemd/system/onecopy.service.d/watchdog.conf && systemctl daemon-reload")
+    machine.call("systemctl restart onecopy")
+
+
+def start(machine):
+    machine.call("""mariadb --execute "CREATE DATABASE IF NOT EXISTS test; GRANT ALL ON test.* TO app@localhost" """)
+    machine.call("sysbench oltp_read_write --mysql-host=127.0.0.1 --mysql-port=3306 --mysql-user=app --mysql-password=secret --mysql-db=test "
+                 "--tables=2 --table-size=1000 prepare")
+    load = Load(machine)
+    for name, port, options in [("pass", 3307, ""), ("pool", POOL, ""), ("pool-tls", POOL, "--ssl")]:
+        load.stayer(f"{name}-busy", port, BUSY, options)
+        load.stayer(f"{name}-silent", port, SILENT, options)
+        load.comer(f"{name}-comer", port, options)
+    for name, port in [("pass", 3307), ("pool", POOL)]:
+        load.sysbench(f"{name}-reads", port, "oltp_read_only")
+        load.sysbench(f"{name}-updates", port, "oltp_update_non_index")
+    return load
