@@ -80,6 +80,25 @@ fn text_or_error(conn: &mut Connection, sql: &str) -> Result<(), onecopy_mysql::
 }
 
 #[test]
+fn a_plain_transaction_is_no_pin() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let mut one = pooled.connect();
+    for begin in ["BEGIN", "START TRANSACTION"] {
+        one.run(begin).unwrap();
+        assert_eq!(text(&mut one, "SELECT 1"), "1");
+        assert_eq!(pins(&pooled), "", "{begin}");
+        one.run("COMMIT").unwrap();
+    }
+    // What was chosen for it beforehand is one, until it is over.
+    one.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+        .unwrap();
+    one.run("BEGIN").unwrap();
+    assert_eq!(pins(&pooled), "transaction_characteristics");
+    one.run("COMMIT").unwrap();
+    assert_eq!(pins(&pooled), "");
+}
+
+#[test]
 fn a_variable_that_is_set_for_one_statement_is_not_set_for_the_next() {
     let pooled = Pooled::start(Mode::Transaction, 1);
     let (mut one, mut other) = (pooled.connect(), pooled.connect());

@@ -137,6 +137,8 @@ enum Change {
     Schema(Box<[u8]>),
     Something(bool),
     Characteristics(bool),
+    /// A plain transaction has begun.
+    Begun,
     Transactions(Box<[u8]>),
     Other,
 }
@@ -150,7 +152,12 @@ impl Change {
             SessionChange::Schema(name) => Self::Schema(name.into()),
             SessionChange::StateChange(is) => Self::Something(is),
             SessionChange::TransactionCharacteristics(text) => {
-                Self::Characteristics(!text.is_empty())
+                match text {
+                    b"" => Self::Characteristics(false),
+                    // A transaction has begun, and not in a way of its own.
+                    b"START TRANSACTION;" => Self::Begun,
+                    _ => Self::Characteristics(true),
+                }
             }
             SessionChange::Gtids { gtids, .. } => Self::Transactions(gtids.into()),
             _ => Self::Other,
@@ -229,6 +236,7 @@ impl Pooled {
                 self.has_characteristics = true;
                 self.pin(Pin::TransactionCharacteristics);
             }
+            Change::Begun => self.current.is_explained = true,
             Change::Characteristics(false) => self.unpin(Pin::TransactionCharacteristics),
             Change::Transactions(reported) => self.note_own_change(&reported),
             Change::Other => {}
