@@ -118,6 +118,7 @@ impl Proxy {
         };
         let running = Arc::clone(&proxy.running);
         running.take_pools(takeover.pools());
+        running.take_drained(takeover.drained());
         running.open();
         let sessions = match takeover.serving(|| running.resume()) {
             Ok(sessions) => sessions,

@@ -1,5 +1,6 @@
 //! What a running proxy does in an upgrade, as the one that another process takes over from, or as that other process.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -117,6 +118,32 @@ impl Running {
                 }
             }
         }
+    }
+
+    /// The names of the backends that are drained, each once.
+    pub(crate) fn drained(&self) -> Vec<String> {
+        let now = self.in_force();
+        let all = now.listeners.iter().flat_map(|one| one.backends.all());
+        let drained = all.filter(|backend| backend.is_drained());
+        let names: BTreeSet<_> = drained.map(|backend| backend.name().to_owned()).collect();
+        names.into_iter().collect()
+    }
+
+    /// Backends of these names were drained with another process, and are here.
+    pub(crate) fn take_drained(&self, names: &[String]) {
+        for listener in &self.in_force().listeners {
+            let all = listener.backends.all().iter();
+            let meant = all.filter(|backend| names.iter().any(|name| name == backend.name()));
+            meant.for_each(|backend| backend.drain(true));
+        }
+    }
+
+    /// The name of a listener whose new transactions wait.
+    pub(crate) fn paused(&self) -> Option<String> {
+        let now = self.in_force();
+        let mut all = now.listeners.iter();
+        let paused = all.find(|one| one.pool.as_ref().is_some_and(|pool| pool.is_paused()));
+        paused.map(|listener| listener.config.name.clone())
     }
 
     /// Gives a session that was with another process to a worker.

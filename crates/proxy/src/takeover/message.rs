@@ -13,7 +13,7 @@ use crate::running::PassedPool;
 
 /// The versions that this program speaks, from the lowest to the highest. A change of any other message than `Hello` and `Refused`
 /// needs another one.
-pub(super) const VERSIONS: [u16; 2] = [1, 1];
+pub(super) const VERSIONS: [u16; 2] = [2, 2];
 
 /// No message is longer.
 pub(super) const MAX_BYTES: usize = 1 << 20;
@@ -56,11 +56,12 @@ pub(super) enum Message {
         versions: [u16; 2],
         purpose: Purpose,
     },
-    /// So many sockets follow; and what is to be known of pooled listeners.
+    /// So many sockets follow; what is to be known of pooled listeners; and the names of the backends that are drained.
     Welcome {
         version: u16,
         sockets: u16,
         pools: Vec<PassedPool>,
+        drained: Vec<String>,
     },
     /// Each comes as a descriptor, too.
     Sockets(Vec<Passed>),
@@ -155,6 +156,7 @@ impl Message {
                 version,
                 sockets,
                 pools,
+                drained,
             } => {
                 to.byte(3);
                 to.u16(*version);
@@ -164,6 +166,10 @@ impl Message {
                     to.bytes(pool.listener.as_bytes());
                     to.u64(pool.number);
                     to.option(pool.facts.as_deref(), Packer::bytes);
+                }
+                to.count(drained.len());
+                for name in drained {
+                    to.bytes(name.as_bytes());
                 }
             }
             Self::Sockets(all) => {
@@ -254,6 +260,10 @@ impl Message {
                     };
                     (0..count).map(pool).collect::<Option<_>>()?
                 },
+                drained: {
+                    let count = from.count(4)?;
+                    (0..count).map(|_| from.text()).collect::<Option<_>>()?
+                },
             },
             4 => Self::Sockets({
                 let count = from.count(5)?;
@@ -332,7 +342,7 @@ mod tests {
             Message::hello(Purpose::TakeOver),
             Message::hello(Purpose::Start),
             Message::Welcome {
-                version: 1,
+                version: 2,
                 sockets: 2,
                 pools: vec![
                     PassedPool {
@@ -346,6 +356,7 @@ mod tests {
                         facts: Some(vec![1, 2]),
                     },
                 ],
+                drained: vec!["db1".into(), "db2".into()],
             },
             Message::Sockets(vec![
                 Passed {
@@ -421,10 +432,10 @@ mod tests {
 
     #[test]
     fn both_speak_the_highest_version_that_they_have_in_common() {
-        assert_eq!(agree([1, 1]), Ok(1));
+        assert_eq!(agree([2, 2]), Ok(2));
         assert_eq!(agree([0, 99]), Ok(VERSIONS[1]));
         assert!(agree([98, 99]).unwrap_err().contains("98 to 99"));
-        assert!(agree([0, 0]).is_err());
+        assert!(agree([0, 1]).is_err());
         assert!(agree([9, 1]).is_err());
     }
 }

@@ -282,6 +282,12 @@ impl Shared {
         if running.is_draining() {
             return Err(Failed::Told("the proxy is draining".to_owned()));
         }
+        if let Some(listener) = running.paused() {
+            // Its transactions wait here for somebody to move a primary, and a RESUME would reach the new process only.
+            return Err(Failed::Told(format!(
+                "listener '{listener}' is paused; RESUME it first"
+            )));
+        }
         *accepts_elsewhere = true;
         link.send(&Message::Go, Instant::now() + PROMPT)?;
         expect(link, &Message::Serving, PROMPT)?;
@@ -320,6 +326,7 @@ impl Shared {
             version,
             sockets: u16::try_from(sockets.len()).unwrap_or(u16::MAX),
             pools: self.running.pools(),
+            drained: self.running.drained(),
         };
         link.send(&welcome, deadline)?;
         for some in sockets.chunks(MAX_DESCRIPTORS) {

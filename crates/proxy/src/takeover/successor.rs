@@ -26,6 +26,7 @@ pub struct Takeover {
     process: u32,
     sockets: Sockets,
     pools: Vec<PassedPool>,
+    drained: Vec<String>,
 }
 
 /// What became of the predecessor once this process has accepted clients.
@@ -52,8 +53,13 @@ impl Takeover {
         let deadline = Instant::now() + PROMPT;
         link.send(&Message::hello(Purpose::TakeOver), deadline)
             .map_err(failed)?;
-        let (left, pools) = match link.receive(deadline).map_err(failed)? {
-            Message::Welcome { sockets, pools, .. } => (sockets, pools),
+        let (left, pools, drained) = match link.receive(deadline).map_err(failed)? {
+            Message::Welcome {
+                sockets,
+                pools,
+                drained,
+                ..
+            } => (sockets, pools, drained),
             Message::Refused(why) => return Err(Error::Takeover(why)),
             other => return Err(failed(Broken::unexpected(&other))),
         };
@@ -62,6 +68,7 @@ impl Takeover {
             process,
             sockets: Sockets::default(),
             pools,
+            drained,
         };
         takeover.sockets.leave_files();
         let mut left = usize::from(left);
@@ -97,6 +104,11 @@ impl Takeover {
     /// What is to be known of pooled listeners.
     pub(crate) fn pools(&self) -> &[PassedPool] {
         &self.pools
+    }
+
+    /// The names of the backends that are drained.
+    pub(crate) fn drained(&self) -> &[String] {
+        &self.drained
     }
 
     /// Why this process does not take over.

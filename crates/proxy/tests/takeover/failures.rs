@@ -40,6 +40,17 @@ fn a_socket_that_fits_no_listener_is_named() {
 }
 
 #[test]
+fn a_proxy_with_a_paused_listener_goes_on() {
+    let ground = Ground::new();
+    let old = ground.start();
+    ground.connect_unix("admin.sock").run("PAUSE").unwrap();
+    let error = ground.take_over().unwrap_err().to_string();
+    assert!(error.contains("listener 'pooled' is paused"), "{error}");
+    ground.connect_unix("admin.sock").run("RESUME").unwrap();
+    goes_on(&ground, old);
+}
+
+#[test]
 fn an_address_that_is_taken_ends_the_takeover() {
     let ground = Ground::new();
     let old = ground.start();

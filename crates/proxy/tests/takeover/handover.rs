@@ -85,6 +85,37 @@ fn administrators_reach_the_new_proxy() {
 }
 
 #[test]
+fn a_drained_backend_stays_drained() {
+    let mut ground = Ground::new();
+    ground.config.listeners[1].backends[0].name = "db1".into();
+    let old = ground.start();
+    let mut admin = ground.connect_unix("admin.sock");
+    admin.run("DRAIN BACKEND db1").unwrap();
+    let new = ground.take_over().unwrap();
+    let state = || {
+        let mut admin = ground.connect_unix("admin.sock");
+        let mut rows = admin.query("SHOW SERVERS").unwrap();
+        let mut state = String::new();
+        while let Some(row) = rows.next().unwrap() {
+            if row.get::<String>(1).unwrap() == "db1" {
+                state = row.get(3).unwrap();
+            }
+        }
+        state
+    };
+    assert_eq!(state(), "drained");
+    // The other listener's has another name.
+    let mut conn = ground.connect(&new, 0);
+    assert_eq!(text(&mut conn, "SELECT 1"), "1");
+    let mut admin = ground.connect_unix("admin.sock");
+    admin.run("RESUME BACKEND db1").unwrap();
+    assert_eq!(state(), "up");
+    let mut conn = ground.connect(&new, 1);
+    assert_eq!(text(&mut conn, "SELECT 1"), "1");
+    drop(old);
+}
+
+#[test]
 fn no_connect_is_refused_and_no_statement_fails_over_many_takeovers() {
     let ground = Ground::new();
     let mut proxy = ground.start();

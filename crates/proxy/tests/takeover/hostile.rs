@@ -75,8 +75,8 @@ fn garbage_is_refused_and_a_length_is_no_reason_for_memory() {
         );
     }
     // It ends in the middle.
-    for cut in 0..hello(1, 1).len() {
-        say(&ground, &hello(1, 1)[..cut], true);
+    for cut in 0..hello(2, 2).len() {
+        say(&ground, &hello(2, 2)[..cut], true);
     }
     goes_on(&ground, &old);
 }
@@ -93,7 +93,7 @@ fn a_successor_that_ends_or_says_something_else_at_any_step_is_given_up() {
             Some(&[SETTLED, 0]),
             Some(&[11, 1, 0, 0, 0]),
         ] {
-            let mut words = hello(1, 1);
+            let mut words = hello(2, 2);
             for step in &steps[..known] {
                 words.extend_from_slice(&message(step));
             }
@@ -130,7 +130,7 @@ fn one_that_is_silent_after_its_welcome_is_given_up() {
     let mut ground = Ground::new();
     ground.config.upgrade.ready_timeout = Duration::from_millis(100);
     let old = ground.start();
-    let answer = say(&ground, &hello(1, 1), false);
+    let answer = say(&ground, &hello(2, 2), false);
     assert!(has(&answer, "did not answer in time"), "{answer:?}");
     goes_on(&ground, &old);
 }
