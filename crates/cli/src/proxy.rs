@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use onecopy_net::Endpoint;
@@ -237,9 +237,11 @@ fn serve(
         let _ = sender.send(Wake::HandedOver(process));
     });
     let (itself, read_again) = (Arc::downgrade(&proxy), file.clone());
+    let refused = Arc::new(Refused::default());
+    let refused_here = Arc::clone(&refused);
     proxy.on_reload(move || {
         let proxy = itself.upgrade().ok_or("the proxy is stopping")?;
-        let changes = reload(&proxy, read_again.as_deref()).map_err(|error| error.to_string())?;
+        let changes = reload(&proxy, read_again.as_deref(), &refused_here)?;
         Ok(changes.to_string())
     });
     // A proxy that has lost a thread lets its sessions end and is restarted by its supervisor.
@@ -255,15 +257,18 @@ fn serve(
         Some(socket) => info(&format!("live page on {socket}")),
         None => {}
     }
-    service.ready(&status(&proxy));
+    if let Some(address) = proxy.admin_address() {
+        info(&format!("admin listener on {address}"));
+    }
+    service.ready(&status(&proxy, &refused));
     loop {
-        match next(&wakes, &service, &proxy) {
+        match next(&wakes, &service, &proxy, &refused) {
             Wake::Signal(SIGHUP) => {}
             Wake::Signal(_) => break,
             Wake::HandedOver(process) => return stay(&proxy, process, &wakes, log),
         }
         service.reloading();
-        match reload(&proxy, file.as_deref()) {
+        match reload(&proxy, file.as_deref(), &refused) {
             Ok(changes) if changes.is_empty() => info("reloaded: nothing has changed"),
             Ok(changes) => info(&format!("reloaded:\n{changes}")),
             Err(error) => {
@@ -271,7 +276,7 @@ fn serve(
                 log.note(LogLevel::Warn, &text);
             }
         }
-        service.ready(&status(&proxy));
+        service.ready(&status(&proxy, &refused));
     }
     let text = farewell(&proxy);
     info(&text);
@@ -353,7 +358,7 @@ fn forward_signals(sender: Sender<Wake>) -> Result<(), Box<dyn Error>> {
 }
 
 /// Waits for what is to be done next, and tells the service manager meanwhile how the proxy is.
-fn next(wakes: &Receiver<Wake>, service: &Service, proxy: &Proxy) -> Wake {
+fn next(wakes: &Receiver<Wake>, service: &Service, proxy: &Proxy, refused: &Refused) -> Wake {
     const GONE: Wake = Wake::Signal(SIGTERM);
     let Some(interval) = service.interval() else {
         return wakes.recv().unwrap_or(GONE);
@@ -364,7 +369,7 @@ fn next(wakes: &Receiver<Wake>, service: &Service, proxy: &Proxy) -> Wake {
             Err(RecvTimeoutError::Disconnected) => return GONE,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        service.status(&status(proxy));
+        service.status(&status(proxy, refused));
         // A proxy whose workers do not answer is restarted by the manager.
         if service.is_watched() && proxy.is_responsive() {
             service.alive();
@@ -373,7 +378,7 @@ fn next(wakes: &Receiver<Wake>, service: &Service, proxy: &Proxy) -> Wake {
 }
 
 /// How the proxy is, in a line.
-fn status(proxy: &Proxy) -> String {
+fn status(proxy: &Proxy, refused: &Refused) -> String {
     let servers = proxy.servers();
     let up = servers.iter().filter(|(_, _, is_up, _)| *is_up).count();
     let (sessions, all) = (proxy.sessions(), servers.len());
@@ -382,12 +387,23 @@ fn status(proxy: &Proxy) -> String {
     if left > 0 {
         text += &format!("; {left} more sessions with the process before");
     }
+    let refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(line) = refused.as_deref().and_then(|why| why.lines().next()) {
+        text += &format!("; the last reload changed nothing: {line}");
+    }
     text
 }
 
-fn reload(proxy: &Proxy, file: Option<&Path>) -> Result<Changes, Box<dyn Error>> {
-    let file = file.ok_or("there is no file: the proxy was started without --config")?;
-    Ok(proxy.reload(Config::from_file(file)?)?)
+/// Why the last reload has changed nothing. `systemctl reload` does not notice that: it only sends a signal.
+type Refused = Mutex<Option<String>>;
+
+fn reload(proxy: &Proxy, file: Option<&Path>, refused: &Refused) -> Result<Changes, String> {
+    let done = file
+        .ok_or_else(|| "there is no file: the proxy was started without --config".to_owned())
+        .and_then(|file| Config::from_file(file).map_err(|error| error.to_string()))
+        .and_then(|config| proxy.reload(config).map_err(|error| error.to_string()));
+    *refused.lock().unwrap_or_else(PoisonError::into_inner) = done.as_ref().err().cloned();
+    done
 }
 
 fn of_flags(args: &Args) -> Config {

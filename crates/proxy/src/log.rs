@@ -59,6 +59,8 @@ pub(crate) enum Event {
     AdminCommand {
         command: &'static str,
         id: Option<u32>,
+        /// The backend or the listener; empty where it is none, or all.
+        name: String,
         client: String,
     },
     /// A client of a pooled listener keeps its server connection.
@@ -363,9 +365,14 @@ impl Event {
             Self::AdminCommand {
                 command,
                 id,
+                name,
                 client,
             } => {
                 let line = line("admin_command").with("command", Value::Word(command));
+                let line = match name.is_empty() {
+                    false => line.with("name", Value::Text(name)),
+                    true => line,
+                };
                 let line = match id {
                     Some(id) => line.with("connection", Value::Number(id.into())),
                     None => line,

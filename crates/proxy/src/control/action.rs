@@ -65,6 +65,7 @@ impl Action {
         view.log().event(Event::AdminCommand {
             command: self.command(),
             id,
+            name: self.name().to_owned(),
             client: client.to_owned(),
         });
         let done = self.act(view);
@@ -81,16 +82,23 @@ impl Action {
         done
     }
 
-    /// What it is done to, for the log.
+    /// What it is done to, for the audit log.
     fn target(&self) -> String {
         match self {
             Self::Kill(Some(listener), id) => format!("{listener}:{id}"),
             Self::Kill(None, id) => id.to_string(),
-            Self::Pause(name) | Self::Resume(name) => name.clone().unwrap_or_default(),
-            Self::DrainBackend(name) | Self::ResumeBackend(name) | Self::MoveBackend(name) => {
-                name.clone()
+            _ => self.name().to_owned(),
+        }
+    }
+
+    /// The backend or the listener that it names.
+    fn name(&self) -> &str {
+        match self {
+            Self::Kill(name, _) | Self::Pause(name) | Self::Resume(name) => {
+                name.as_deref().unwrap_or_default()
             }
-            Self::ResetDigests | Self::Drain => String::new(),
+            Self::DrainBackend(name) | Self::ResumeBackend(name) | Self::MoveBackend(name) => name,
+            Self::ResetDigests | Self::Drain => "",
         }
     }
 

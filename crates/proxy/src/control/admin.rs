@@ -353,6 +353,7 @@ impl Administrator<'_> {
                 self.view.log().event(Event::AdminCommand {
                     command: "reload",
                     id: None,
+                    name: String::new(),
                     client: self.guest.address.clone(),
                 });
                 let reloaded = self.view.reload();
