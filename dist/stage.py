@@ -20,7 +20,8 @@ def fill(root, documents={}, **places):
     for shell, place in {**COMPLETIONS, **places}.items():
         write(root, place, project.run([project.BINARY, "completions", shell]))
     manual(root)
-    for name in ["README.md", "docs/install.md", "docs/proxy.md", "docs/proxy-operations.md", "docs/proxy-upgrade.md"]:
+    for name in ["README.md", "docs/install.md", "docs/proxy.md", "docs/proxy-operations.md", "docs/proxy-statements.md", "docs/proxy-top.md",
+                 "docs/proxy-upgrade.md"]:
         write_compressed(root, f"{DOC}/{pathlib.Path(name).name}.gz", (ROOT / name).read_bytes())
     write_compressed(root, f"{DOC}/changelog.gz", (ROOT / "CHANGELOG.md").read_bytes())
     for name, data in documents.items():
