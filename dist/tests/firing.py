@@ -50,8 +50,8 @@ SERIES = {
     "OnecopyFileDescriptors": ([("process_open_fds", PLACE, ALWAYS(91), ALWAYS(89)), ("process_max_fds", PLACE, ALWAYS(100), ALWAYS(100)),
                                 INFO], PLACE),
     "OnecopyLogDropped": ([("onecopy_log_events_dropped_total", PLACE, GROWING(1), ALWAYS(7))], PLACE),
-    "OnecopyStatementLogLost": ([("onecopy_statement_log_lines_lost_total", {**PLACE, "log": "audit-log", "reason": "queue_full"},
-                                  GROWING(1), ALWAYS(7))], {**PLACE, "log": "audit-log", "reason": "queue_full"}),
+    "OnecopyStatementLogLost": ([("onecopy_statement_log_lines_lost_total", {**PLACE, "log": "audit", "reason": "queue_full"},
+                                  GROWING(1), ALWAYS(7))], {**PLACE, "log": "audit", "reason": "queue_full"}),
 }
 
 

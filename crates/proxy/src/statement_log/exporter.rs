@@ -187,16 +187,14 @@ impl Exporter {
         let batch = self.waiting.len().min(BATCH);
         let result = self.post(batch);
         let counts = self.counts();
-        let has_answered = match result {
+        match result {
             Ok(()) => {
                 counts.written.fetch_add(batch as u64, Relaxed);
                 self.recovered();
-                true
             }
             Err(Failed::Refused(why)) => {
                 counts.failed.fetch_add(batch as u64, Relaxed);
                 self.failed(&why);
-                true
             }
             Err(Failed::Later(why)) => {
                 self.failed(&why);
@@ -206,10 +204,10 @@ impl Exporter {
                 self.retry = Some((Instant::now() + wait, wait));
                 return false;
             }
-        };
+        }
         self.waiting.drain(..batch);
         self.since = (!self.waiting.is_empty()).then(Instant::now);
-        has_answered
+        true
     }
 
     fn post(&mut self, batch: usize) -> Result<(), Failed> {
