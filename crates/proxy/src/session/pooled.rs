@@ -24,6 +24,7 @@ mod moving;
 mod pins;
 mod question;
 mod reads;
+mod replaced_error;
 mod reply;
 mod rest;
 mod rules;
@@ -111,6 +112,8 @@ struct Current {
     is_reset: bool,
     /// COM_SET_OPTION: whether several statements may come in one command.
     sets_several: Option<bool>,
+    /// It kills or interrupts another client.
+    is_kill: bool,
     /// The client that it ends, as far as the backend is concerned.
     ends: Option<Arc<PooledClient>>,
     was_in_transaction: bool,

@@ -1,17 +1,24 @@
 //! Clients that end or interrupt each other.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use onecopy_net::Endpoint;
 use onecopy_proxy::config::Mode;
 
-use crate::common::{Pooled, text};
+use crate::common::{Pooled, loopback, text};
+use crate::private::until;
 
 #[test]
 fn a_kill_of_a_query_interrupts_it_and_nothing_else() {
     let pooled = Pooled::start(Mode::Transaction, 3);
     let (mut one, mut other) = (pooled.connect(), pooled.connect());
     let id = one.connection_id();
-    let sleeping = std::thread::spawn(move || {
+    let sleeping = thread::spawn(move || {
         let began = Instant::now();
         let mut rows = one.query("SELECT SLEEP(100)").unwrap();
         // MariaDB gives an error, MySQL a 1.
@@ -50,4 +57,75 @@ fn a_kill_ends_the_client_and_others_keep_theirs() {
     other.run(format!("KILL {}", idle.connection_id())).unwrap();
     let mut next = pooled.connect();
     assert_eq!(text(&mut next, "SELECT 2"), "2");
+}
+
+#[test]
+fn a_kill_of_a_client_that_gives_its_connection_back_meanwhile_is_no_error() {
+    for what in ["QUERY ", ""] {
+        let (mut arrived, mut go_on) = (None, None);
+        let pooled = Pooled::start_with(Mode::Transaction, 2, |config| {
+            let server = &mut config.listeners[0].backends[0].endpoint;
+            let Endpoint::Tcp { port, .. } = server else {
+                unreachable!("{server:?}")
+            };
+            let (way, was_held, lets_go) = holding_kills_back(*port);
+            *server = loopback(way);
+            (arrived, go_on) = (Some(was_held), Some(lets_go));
+        });
+        let (arrived, go_on) = (arrived.unwrap(), go_on.unwrap());
+        let (mut one, mut other) = (pooled.connect(), pooled.connect());
+        one.run("BEGIN").unwrap();
+        let kill = format!("KILL {what}{}", one.connection_id());
+        let killing = thread::spawn(move || {
+            let killed = other.run(kill);
+            (killed.map(|_| ()), text(&mut other, "SELECT 'there'"))
+        });
+        let of_server = arrived.recv().unwrap();
+        one.run("COMMIT").unwrap();
+        let mut direct = pooled.direct();
+        until("the end of its connection", || {
+            let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ";
+            text(&mut direct, &format!("{sql}{of_server}")) == "0"
+        });
+        go_on.send(()).unwrap();
+        let (killed, after) = killing.join().unwrap();
+        killed.unwrap();
+        assert_eq!(after, "there");
+        // Only a KILL of the client itself ends it.
+        assert_eq!(one.ping().is_err(), what.is_empty());
+    }
+}
+
+/// A way to a server on which every `KILL` waits. Whom it is of comes from the first channel, and it goes on by the second.
+fn holding_kills_back(server: u16) -> (u16, Receiver<u32>, Sender<()>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (held, was_held) = channel();
+    let (lets_go, go_on) = channel::<()>();
+    let go_on = Arc::new(Mutex::new(go_on));
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut server) = (
+                client.unwrap(),
+                TcpStream::connect(("127.0.0.1", server)).unwrap(),
+            );
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let (held, go_on) = (held.clone(), Arc::clone(&go_on));
+            thread::spawn(move || {
+                let mut bytes = [0; 1 << 12];
+                while let Ok(n @ 1..) = client.read(&mut bytes) {
+                    let sent = String::from_utf8_lossy(&bytes[..n]);
+                    if let Some((_, kill)) = sent.split_once("KILL ") {
+                        let id = kill.split(' ').next_back().unwrap();
+                        held.send(id.parse().unwrap()).unwrap();
+                        go_on.lock().unwrap().recv().unwrap();
+                    }
+                    server.write_all(&bytes[..n]).unwrap();
+                }
+                let _ = server.shutdown(std::net::Shutdown::Both);
+            });
+        }
+    });
+    (port, was_held, lets_go)
 }

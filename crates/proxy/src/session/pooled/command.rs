@@ -399,13 +399,18 @@ impl Session {
 
     /// Answers the command as a server would that has nothing to say.
     pub(super) fn answer_ok(&mut self, context: &mut Context<'_>) -> Result<Begun, End> {
-        let ok = OkPacket {
+        let mut payload = Vec::new();
+        self.ok_of_its_own()
+            .encode(OkHeader::Ok, self.relay.capabilities(), &mut payload);
+        self.answer_here(&payload, context)
+    }
+
+    /// What a server says that has nothing to say.
+    pub(super) fn ok_of_its_own(&self) -> OkPacket<'static> {
+        OkPacket {
             status_flags: self.relay.status().intersection(LASTING),
             ..OkPacket::default()
-        };
-        let mut payload = Vec::new();
-        ok.encode(OkHeader::Ok, self.relay.capabilities(), &mut payload);
-        self.answer_here(&payload, context)
+        }
     }
 
     pub(super) fn answer_error(

@@ -1,7 +1,10 @@
 //! A `KILL` by a client of a pooled listener: ids of clients are the proxy's.
+//!
+//! It is run on the connection that the client has at that moment. Where the client gives it back before the server gets to the
+//! `KILL`, the connection is closed and the server does not know it any more: that is no error, the client was there.
 
 use onecopy_mysql_proto::frame::HEADER_BYTES;
-use onecopy_mysql_proto::packet::CommandByte;
+use onecopy_mysql_proto::packet::{CommandByte, OkHeader};
 
 use super::Current;
 use super::login::FIRST_ID;
@@ -14,6 +17,9 @@ use crate::session::{Context, End, Phase, Session};
 
 /// `ER_KILL_DENIED_ERROR`.
 const NOT_OWNER: u16 = 1095;
+
+/// `ER_NO_SUCH_THREAD`.
+const NO_SUCH_THREAD: u16 = 1094;
 
 impl Session {
     /// Runs a `KILL` of a client; `None` for everything else, which goes to the backend as it is.
@@ -73,6 +79,7 @@ impl Session {
         // A client that ends closes its connection: the server would not know it any more.
         if let Phase::Pooled(pooled) = &mut self.phase {
             pooled.current = Current {
+                is_kill: true,
                 ends: (!is_query).then_some(target),
                 ..Current::default()
             };
@@ -91,5 +98,17 @@ impl Session {
             put_packet(&mut pooled.ahead, CommandByte::QUERY, kill.sql().as_bytes());
         }
         Ok(begun)
+    }
+
+    /// A command has failed whose reply is about to pass: a client that was there to be killed is not said to be unknown.
+    pub(super) fn note_missed_kill(&mut self) {
+        let is_kill = matches!(&self.phase, Phase::Pooled(pooled) if pooled.current.is_kill);
+        if !is_kill || self.relay.last_error() != Some(NO_SUCH_THREAD) {
+            return;
+        }
+        let mut payload = Vec::new();
+        self.ok_of_its_own()
+            .encode(OkHeader::Ok, self.relay.capabilities(), &mut payload);
+        self.replace_error(NO_SUCH_THREAD, &payload);
     }
 }

@@ -446,6 +446,7 @@ impl Session {
                 }) => {
                     if failed {
                         self.note_interrupted();
+                        self.note_missed_kill();
                     }
                     self.replied(command, failed, context)?;
                 }

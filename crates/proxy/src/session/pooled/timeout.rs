@@ -13,8 +13,6 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use onecopy_mysql_proto::frame::HEADER_BYTES;
-use onecopy_mysql_proto::packet::err::HEADER as ERR;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 
 use super::{After, Pooled, Stage};
@@ -22,7 +20,6 @@ use crate::config::HealthLogin;
 use crate::kill::{For, Job, Login};
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::registry::Whose;
-use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session, Status};
 
 /// A KILL that comes too early, or to a server that looks for it seldom, is sent again after this time.
@@ -33,9 +30,6 @@ const INTERRUPTED: u16 = 1317;
 const TIMED_OUT: u16 = 3024;
 const MESSAGE: &[u8] =
     b"Query execution was interrupted, maximum statement execution time exceeded";
-
-/// No error of a server's is longer, with its header: 512 characters of up to 4 bytes.
-const LONGEST_ERR: usize = 4 << 10;
 
 /// How far the KILL of the statement under way is, or of the one before.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -212,23 +206,6 @@ impl Session {
         if let Cancel::Asked { before: 0, .. } | Cancel::Sent { count: 1 } = timeout.cancel {
             timeout.cancel = Cancel::None;
         }
-        let Some(loan) = &mut self.down.loan else {
-            return;
-        };
-        let cleared = self.down.cleared;
-        let bytes = loan.buffers.pending_mut();
-        let Some(passed) = bytes.get_mut(..cleared) else {
-            return;
-        };
-        // Where a part of it has left already, the rest follows as it is.
-        let Some((at, sequence)) = last_err(passed) else {
-            return;
-        };
-        // Rows before it stay: they go to where it ends, and what is in front of them is passed over.
-        let len = cleared - at;
-        passed.copy_within(..at, len);
-        let _ = loan.buffers.consume(len);
-        self.down.cleared = at;
         let mut payload = Vec::new();
         ErrPacket {
             code: TIMED_OUT,
@@ -236,7 +213,7 @@ impl Session {
             message: MESSAGE,
         }
         .encode(&mut payload);
-        pooled.words.extend_from_slice(&packet(sequence, &payload));
+        self.replace_error(INTERRUPTED, &payload);
     }
 
     /// Sees to a KILL that may still come, before anything else is sent: whether there is one.
@@ -279,44 +256,5 @@ impl Pooled {
         if let Some(timeout) = &mut self.timeout {
             timeout.cancel = Cancel::None;
         }
-    }
-}
-
-/// Where the ERR packet begins that the bytes end with, and its sequence id.
-fn last_err(bytes: &[u8]) -> Option<(usize, u8)> {
-    let first = bytes.len().saturating_sub(LONGEST_ERR);
-    let last = bytes.len().checked_sub(HEADER_BYTES + 3)?;
-    let [a, b] = INTERRUPTED.to_le_bytes();
-    (first..=last).rev().find_map(|at| match bytes.get(at..)? {
-        [x, y, z, sequence, head, c, d, ..]
-            if (*head, *c, *d) == (ERR, a, b)
-                && u32::from_le_bytes([*x, *y, *z, 0]) as usize
-                    == bytes.len() - at - HEADER_BYTES =>
-        {
-            Some((at, *sequence))
-        }
-        _ => None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_packet_is_found_behind_rows_and_alone() {
-        let err = b"\x21\x00\x00\x07\xFF\x25\x05#70100Query execution was inter";
-        let mut err = err.to_vec();
-        let len = u8::try_from(err.len() - HEADER_BYTES).unwrap();
-        err[0] = len;
-        assert_eq!(last_err(&err), Some((0, 7)));
-        let rows = b"\x02\x00\x00\x05\x01a\x02\x00\x00\x06\x01b";
-        let whole = [&rows[..], &err].concat();
-        assert_eq!(last_err(&whole), Some((rows.len(), 7)));
-        for cut in 1..=err.len() {
-            assert_eq!(last_err(&err[cut..]), None, "{cut}");
-            assert_eq!(last_err(&whole[..whole.len() - cut]), None, "{cut}");
-        }
-        assert_eq!(last_err(b""), None);
     }
 }
