@@ -128,6 +128,8 @@ pub(crate) struct Worker {
     at_once: usize,
     /// Bytes of the reply.
     reply: usize,
+    /// Lines and spans that a statement has to hand over, where that is looked at.
+    lines: Option<u64>,
     next: usize,
     _folder: Folder,
 }
@@ -148,6 +150,28 @@ impl Worker {
             config.slow_log.file.path = Some("/dev/null".into());
             config.slow_log.threshold = Duration::from_secs(3_600);
         })
+    }
+
+    /// With an audit log that gets a line for each statement. What its thread does is not counted.
+    pub(crate) fn with_audit_log(case: Case) -> Self {
+        let mut this = Self::with(case, |config| {
+            config.audit_log.file.path = Some("/dev/null".into());
+        });
+        this.lines = Some(1);
+        let _ = this.worker.take_logged();
+        this
+    }
+
+    /// With traces, of each statement or of those whose client asks for it, which none does. What their thread does is not counted.
+    pub(crate) fn with_traces(case: Case, of_each: bool) -> Self {
+        let (lines, sample) = if of_each { (1, 1.0) } else { (0, 0.0) };
+        let mut this = Self::with(case, |config| {
+            config.traces.endpoint = "http://127.0.0.1".parse().ok();
+            config.traces.sample = sample;
+        });
+        this.lines = Some(lines);
+        let _ = this.worker.take_logged();
+        this
     }
 
     fn with(case: Case, change: impl FnOnce(&mut Config)) -> Self {
@@ -204,6 +228,7 @@ impl Worker {
             packets: command(CommandByte::QUERY, SELECT),
             at_once: 1,
             reply: 0,
+            lines: None,
             next: 0,
             _folder: folder,
         }
@@ -288,6 +313,10 @@ impl Body for Worker {
                 }
             }
             self.next = (self.next + 1) % self.clients.len();
+        }
+        if let Some(lines) = self.lines {
+            let logged = self.worker.take_logged() as u64;
+            assert_eq!(logged, lines * iterations, "lines");
         }
     }
 

@@ -145,6 +145,12 @@ workloads! {
         proxy::Worker::with_slow_log(Proxy::Shared);
     "proxy-executed-slow-log" counted_proxy_executed_slow_log, "proxy-executed with a slow log that gets no line", "0 allocations", WORKER,
         proxy::Worker::with_slow_log(Proxy::Executed);
+    "proxy-shared-audit-log" counted_proxy_shared_audit_log, "proxy-shared with an audit log: its lines are handed over, not written", "", WORKER,
+        proxy::Worker::with_audit_log(Proxy::Shared);
+    "proxy-shared-traces" counted_proxy_shared_traces, "proxy-shared with traces of statements whose clients ask for it: none does", "0 allocations", WORKER,
+        proxy::Worker::with_traces(Proxy::Shared, false);
+    "proxy-shared-traced" counted_proxy_shared_traced, "proxy-shared with a trace of each statement, which is handed over, not sent", "", WORKER,
+        proxy::Worker::with_traces(Proxy::Shared, true);
     "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "", WORKER,
         proxy::Worker::new(Proxy::Differing);
     "proxy-waiting" counted_proxy_waiting, "2 point selects at once on one connection: one waits for the other", "0 allocations", WORKER,

@@ -19,7 +19,7 @@ use crate::pooling::rules::{self, Subject};
 use crate::pooling::state::{Baseline, State, difference};
 use crate::resolve::resolve;
 use crate::running;
-use crate::statement_log::{Opened, Outlet, Watched};
+use crate::statement_log::{Outlet, Unwritten, Watched};
 use crate::worker::{Turns, Worker};
 
 /// Looks at a statement, as is done with each one of a pooled session.
@@ -113,6 +113,7 @@ impl Difference {
 pub struct TurnedWorker {
     worker: Worker,
     turns: Turns,
+    lines: Unwritten,
     /// Those that it asks for something are there, and do nothing.
     _acceptor: acceptor::Idle,
     _jobs: Receiver<Job>,
@@ -151,15 +152,10 @@ impl TurnedWorker {
         let workers = Arc::new(Workers(vec![handle]));
         let keep = Order::KeepDigests(config.digests.max);
         workers.least_loaded().order(keep);
-        let opened = Opened::new(config).map_err(|failed| failed.error);
-        let opened = opened.map_err(failed("worker"))?;
-        if !opened.is_none() {
-            let outlet = Outlet::start(&log).map_err(failed("statement-log"))?;
-            outlet.write_to(opened);
-            let watched = Watched::new(config, &outlet).map(Arc::new);
-            let watch = Order::LogStatements(watched);
-            workers.least_loaded().order(watch);
-        }
+        let (outlet, lines) = Outlet::unwritten();
+        let watched = Watched::new(config, &outlet).map(Arc::new);
+        let watch = Order::LogStatements(watched);
+        workers.least_loaded().order(watch);
         // It is answered in the first turn, which nobody waits for.
         let (done, _) = channel();
         workers.least_loaded().order(Order::Accept {
@@ -170,6 +166,7 @@ impl TurnedWorker {
         Ok(Self {
             worker,
             turns: Turns::without_clock(),
+            lines,
             _acceptor: acceptor,
             _jobs: jobs,
         })
@@ -181,5 +178,10 @@ impl TurnedWorker {
     /// Fails where there are no events to be had.
     pub fn turn(&mut self) -> std::io::Result<()> {
         self.worker.turn(&mut self.turns)
+    }
+
+    /// Takes the lines and spans that were handed over to be written, which nobody does; how many they were. At most 4,096 of each wait.
+    pub fn take_logged(&self) -> usize {
+        self.lines.take()
     }
 }

@@ -159,6 +159,14 @@ pub(crate) struct Outlet {
     shared: Arc<Shared>,
 }
 
+/// What was handed over and nobody writes, for measuring what it costs to hand it over.
+#[cfg(feature = "measure")]
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    queue: std::sync::mpsc::Receiver<Message>,
+    traced: std::sync::mpsc::Receiver<exporter::Message>,
+}
+
 /// Why a log's file cannot be opened.
 #[derive(Debug)]
 pub(crate) struct OpenError {
@@ -234,6 +242,23 @@ impl Outlet {
         })
     }
 
+    /// Without threads.
+    #[cfg(feature = "measure")]
+    pub(crate) fn unwritten() -> (Self, Unwritten) {
+        let (queue, waiting) = sync_channel(WAITING);
+        let (traced, traced_waiting) = sync_channel(WAITING);
+        let this = Self {
+            queue,
+            traced,
+            shared: Arc::default(),
+        };
+        let unwritten = Unwritten {
+            queue: waiting,
+            traced: traced_waiting,
+        };
+        (this, unwritten)
+    }
+
     /// Has the threads write to these from now on, also where they are the same ones: files may have been renamed.
     pub(crate) fn write_to(&self, Opened { files, traces }: Opened) {
         *lock(&self.shared.next_traces) = Some(traces);
@@ -297,6 +322,14 @@ impl Outlet {
 
     pub(crate) fn state(&self, which: Which) -> State {
         lock(&self.shared.states[which as usize]).clone()
+    }
+}
+
+#[cfg(feature = "measure")]
+impl Unwritten {
+    /// Takes it out; how much it was.
+    pub(crate) fn take(&self) -> usize {
+        self.queue.try_iter().count() + self.traced.try_iter().count()
     }
 }
 

@@ -401,6 +401,9 @@ impl Formatter for OneLine {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        if fragment.bytes().all(|byte| byte < 0x7F) {
+            return self.0.write_string_fragment(writer, fragment);
+        }
         let is_end = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}');
         for part in fragment.split_inclusive(is_end) {
             let Some(last) = part.chars().next_back().filter(|last| is_end(*last)) else {

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::digest::Digester;
@@ -16,6 +17,9 @@ use crate::log::{self, Log};
 
 /// So much is written at once where lines come fast.
 const BATCH: usize = 32 << 10;
+
+/// So long nobody wakes the thread once it has written: to be woken for each line would cost more than the lines.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// How often it is tried whether a file can be written again. What comes meanwhile is lost.
 const RETRY: Duration = Duration::from_secs(1);
@@ -70,30 +74,31 @@ impl Writer {
     }
 
     pub(super) fn run(&mut self) {
-        loop {
-            let message = match self.waiting.try_recv() {
-                Ok(message) => message,
-                Err(TryRecvError::Empty) => {
+        while let Ok(first) = self.waiting.recv() {
+            let mut next = Some(first);
+            while let Some(message) = next {
+                self.handle(message);
+                next = self.waiting.try_recv().ok().or_else(|| {
                     self.flush();
-                    match self.waiting.recv() {
-                        Ok(message) => message,
-                        Err(_) => return,
-                    }
-                }
-                Err(TryRecvError::Disconnected) => return self.flush(),
-            };
-            let next = lock(&self.shared.next).take();
-            if let Some(outputs) = next {
-                self.flush();
-                self.write_to(outputs);
+                    thread::sleep(PAUSE);
+                    self.waiting.try_recv().ok()
+                });
             }
-            match message {
-                Message::Line(line) => self.add(&line),
-                Message::Files => {}
-                Message::Flush(done) => {
-                    self.flush();
-                    let _ = done.send(());
-                }
+        }
+    }
+
+    fn handle(&mut self, message: Message) {
+        let next = lock(&self.shared.next).take();
+        if let Some(outputs) = next {
+            self.flush();
+            self.write_to(outputs);
+        }
+        match message {
+            Message::Line(line) => self.add(&line),
+            Message::Files => {}
+            Message::Flush(done) => {
+                self.flush();
+                let _ = done.send(());
             }
         }
     }
