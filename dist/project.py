@@ -24,7 +24,11 @@ def say(text):
 def run(command, **more):
     """Runs a program to its end and returns what it printed."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    except FileNotFoundError:
+        hint = "; run `make dist`" if words[0] == str(BINARY) else ""
+        raise Failure(f"{words[0]} is missing{hint}") from None
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip()
         raise Failure(f"`{' '.join(words[:3])} ...` ended with {done.returncode}: {said[-2000:]}")
