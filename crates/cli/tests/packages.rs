@@ -1,7 +1,7 @@
 //! What packages install: manual pages, completions, configurations; and what watches a proxy.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -226,13 +226,24 @@ fn inside(yaml: &str) -> Option<String> {
     Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The names of metrics in the manual's table, which a test of the proxy compares with what it serves.
-fn metrics() -> BTreeSet<String> {
+/// The metrics in the manual's table, which a test of the proxy compares with what it serves: names, and what they mean.
+fn metrics_and_meanings() -> BTreeMap<&'static str, String> {
     let manual = include_str!("../../../docs/proxy-operations.md");
     let rows = manual.lines().filter_map(|line| line.strip_prefix("| `"));
-    let names = rows.filter_map(|row| row.split('`').next());
-    let names = names.filter(|name| name.starts_with("onecopy_") || name.starts_with("process_"));
-    names.map(str::to_owned).collect()
+    let rows = rows.filter_map(|row| {
+        let (name, rest) = row.split_once("` | ")?;
+        let (_labels, meaning) = rest.strip_suffix(" |")?.split_once("| ")?;
+        Some((name, meaning.replace('`', "")))
+    });
+    let is_metric = |name: &str| name.starts_with("onecopy_") || name.starts_with("process_");
+    rows.filter(|(name, _)| is_metric(name)).collect()
+}
+
+fn metrics() -> BTreeSet<String> {
+    metrics_and_meanings()
+        .into_keys()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The names of metrics in an expression of Prometheus; those of a histogram's parts without the part.
@@ -258,6 +269,14 @@ fn the_dashboard_shows_every_metric_and_no_other() {
     let shown: BTreeSet<_> = expressions.flat_map(named).collect();
     // If they differ: deploy/panels.py, then `make deploy`.
     assert_eq!(shown, metrics());
+    let meanings = metrics_and_meanings();
+    for panel in panels {
+        let description = panel["description"].as_str().unwrap_or_default();
+        for line in description.lines().filter(|line| line.starts_with('`')) {
+            let (name, meaning) = line[1..].split_once("`: ").unwrap();
+            assert_eq!(meaning, meanings[name], "{name}: `make deploy`");
+        }
+    }
 }
 
 #[test]
