@@ -21,7 +21,7 @@ use crate::failure::say;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The configuration file of the running proxy; it is validated first
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["socket", "start"], conflicts_with = "socket")]
+    #[arg(long, value_name = "FILE", conflicts_with = "socket")]
     config: Option<PathBuf>,
     /// The running proxy's `upgrade.socket`
     #[arg(long, value_name = "PATH")]
@@ -73,7 +73,11 @@ fn upgrade(args: Args) -> Result<String, String> {
             };
             config.upgrade.socket.ok_or_else(none)?
         }
-        (None, None) => return Err("give --config or --socket".to_owned()),
+        (None, None) => {
+            return Err(
+                "which proxy? give --config FILE, its configuration, or --socket PATH".to_owned(),
+            );
+        }
     };
     let timeout = Duration::from_secs(args.timeout);
     let upgraded = request_upgrade(&socket, timeout).map_err(|error| error.to_string())?;

@@ -302,15 +302,22 @@ fn a_new_process_that_fails_leaves_the_old_one_as_it_was() {
     }
     fs::write(&file, &right).unwrap();
     // Where nothing waits there is nothing to upgrade.
-    let none = Command::new(env!("CARGO_BIN_EXE_onecopy"))
-        .args(["upgrade", "--socket", &service.file("no.sock")])
-        .output()
-        .unwrap();
-    let answer = String::from_utf8(none.stderr).unwrap();
-    assert!(
-        !none.status.success() && answer.contains("no proxy waits there"),
-        "{answer}"
-    );
+    let none = service.file("no.sock");
+    for (arguments, said) in [
+        (&["--socket", &none][..], "no proxy waits there"),
+        (
+            &[],
+            "give --config FILE, its configuration, or --socket PATH",
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_onecopy"));
+        let refused = command.arg("upgrade").args(arguments).output().unwrap();
+        let answer = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            !refused.status.success() && answer.contains(said),
+            "{answer}"
+        );
+    }
     let alone = onecopy(&["--config", &file, "--take-over"]);
     drop(alone);
     service.replace();
