@@ -75,7 +75,8 @@ fn upgrade(args: Args) -> Result<String, String> {
         }
         (None, None) => {
             return Err(
-                "which proxy? give --config FILE, its configuration, or --socket PATH".to_owned(),
+                "--config FILE (the running proxy's configuration) or --socket PATH is required"
+                    .to_owned(),
             );
         }
     };

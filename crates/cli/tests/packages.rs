@@ -270,13 +270,16 @@ fn the_dashboard_shows_every_metric_and_no_other() {
     // If they differ: deploy/panels.py, then `make deploy`.
     assert_eq!(shown, metrics());
     let meanings = metrics_and_meanings();
+    let mut described = BTreeSet::new();
     for panel in panels {
         let description = panel["description"].as_str().unwrap_or_default();
         for line in description.lines().filter(|line| line.starts_with('`')) {
             let (name, meaning) = line[1..].split_once("`: ").unwrap();
             assert_eq!(meaning, meanings[name], "{name}: `make deploy`");
+            described.insert(name.to_owned());
         }
     }
+    assert_eq!(described, metrics());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::digests::DigestSummary;
 use crate::kill::{Answer, For};
 use crate::moved::{Arrival, Mover};
 use crate::pooling::connection::Connection;
-use crate::pooling::pool::{Pool, Recipient};
+use crate::pooling::pool::{KillOf, Pool, Recipient};
 use crate::queue::Waiter;
 use crate::statement_log::Watched;
 use crate::stats::Snapshot;
@@ -72,6 +72,12 @@ pub(crate) enum Order {
     LookAgain { session: usize, number: u64 },
     /// The end of a session by another client's `KILL`.
     End { session: usize, id: u32 },
+    /// A session is to be killed or interrupted on its server, by a client that is on another.
+    KillItself {
+        session: usize,
+        id: u32,
+        kill: KillOf,
+    },
     /// A session of another worker waits for a connection: an idle one is to be given up.
     Spare { pool: Arc<Pool> },
     /// Idle connections of a pool that must not be used any more are closed, or all of them where the pool has changed.
@@ -157,6 +163,10 @@ impl Recipient for Mailbox {
 
     fn end(&self, session: usize, id: u32) {
         self.order(Order::End { session, id });
+    }
+
+    fn kill(&self, session: usize, id: u32, kill: KillOf) {
+        self.order(Order::KillItself { session, id, kill });
     }
 
     fn spare(&self, pool: &Arc<Pool>) {

@@ -510,6 +510,11 @@ impl Worker {
                         });
                     }
                 }
+                Order::KillItself { session, id, kill } => {
+                    self.go_on(session, now, |session, context| {
+                        session.kill_itself(id, kill, context)
+                    });
+                }
                 Order::Spare { pool } => {
                     self.connections.spare(&pool, now, self.poll.registry());
                 }

@@ -305,10 +305,7 @@ fn a_new_process_that_fails_leaves_the_old_one_as_it_was() {
     let none = service.file("no.sock");
     for (arguments, said) in [
         (&["--socket", &none][..], "no proxy waits there"),
-        (
-            &[],
-            "give --config FILE, its configuration, or --socket PATH",
-        ),
+        (&[], "or --socket PATH is required"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onecopy"));
         let refused = command.arg("upgrade").args(arguments).output().unwrap();

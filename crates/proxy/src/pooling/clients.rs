@@ -1,16 +1,19 @@
 //! The clients of a pool by their ids, so that one can end or interrupt another.
 //!
-//! A client's id is the proxy's. A `KILL` of it is run on the connection that the client has at that moment, and this connection goes
-//! to nobody else afterwards: the `KILL` may reach it late.
+//! A client's id is the proxy's. A `KILL` of it is run on the server of the connection that the client has at that moment, and this
+//! connection is not given to another client afterwards: the `KILL` may reach it late.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pool::Recipient;
+use super::pool::{KillOf, Recipient};
 
 /// A `KILL` was begun of the connection that the client has.
 const KILLED: u64 = 1 << 32;
+
+/// From here on there is the server's number.
+const SERVER: u32 = 33;
 
 /// A client that is logged in.
 #[derive(Debug)]
@@ -19,7 +22,7 @@ pub(crate) struct PooledClient {
     pub(crate) user: Box<[u8]>,
     pub(crate) recipient: Arc<dyn Recipient>,
     pub(crate) session: usize,
-    /// The backend's id of its connection; 0 for none. And whether it is killed.
+    /// The backend's id of its connection; 0 for none. Whether it is killed. And which server it is on.
     connection: AtomicU64,
 }
 
@@ -39,9 +42,10 @@ impl PooledClient {
         })
     }
 
-    /// It has a connection now.
-    pub(crate) fn takes(&self, id: u32) {
-        self.connection.store(u64::from(id), SeqCst);
+    /// It has a connection now, on a server by its [number](super::connection::Connection::server).
+    pub(crate) fn takes(&self, id: u32, server: u32) {
+        let value = u64::from(id) | u64::from(server) << SERVER;
+        self.connection.store(value, SeqCst);
     }
 
     /// It has none any more. Whether the one that it had may be used by others.
@@ -54,12 +58,18 @@ impl PooledClient {
         self.recipient.end(self.session, self.id);
     }
 
-    /// The backend's id of its connection, which is about to be killed; `None` where it has none.
-    pub(crate) fn begin_kill(&self) -> Option<u32> {
+    /// Has its worker run a `KILL` on the server that its connection is on.
+    pub(crate) fn kill(&self, kill: KillOf) {
+        self.recipient.kill(self.session, self.id, kill);
+    }
+
+    /// The backend's id of its connection, which is about to be killed, and the number of the server; `None` where it has none.
+    pub(crate) fn begin_kill(&self) -> Option<(u32, u32)> {
         let marked = |value: u64| (value != 0).then_some(value | KILLED);
         let before = self.connection.fetch_update(SeqCst, SeqCst, marked).ok()?;
         let [a, b, c, d, ..] = before.to_le_bytes();
-        Some(u32::from_le_bytes([a, b, c, d]))
+        let server = u32::try_from(before >> SERVER).unwrap_or_default();
+        Some((u32::from_le_bytes([a, b, c, d]), server))
     }
 }
 

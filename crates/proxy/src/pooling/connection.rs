@@ -29,6 +29,8 @@ pub(crate) struct Connection {
     pub(crate) address: Arc<Address>,
     /// The backend's id of it.
     pub(crate) id: u32,
+    /// A number of 31 bits of the address: two servers have the same one once in two thousand million pairs.
+    pub(crate) server: u32,
     pub(crate) capabilities: Capabilities,
     pub(crate) status: StatusFlags,
     /// How a fresh connection is.

@@ -62,6 +62,16 @@ impl Key {
     }
 }
 
+/// A `KILL` of a client, by another one whose connection is on another server.
+#[derive(Debug)]
+pub(crate) struct KillOf {
+    /// The server's id of the client's connection.
+    pub(crate) connection: u32,
+    pub(crate) sql: String,
+    /// Only its statement is interrupted.
+    pub(crate) is_query: bool,
+}
+
 /// A worker, as pools see it.
 pub(crate) trait Recipient: fmt::Debug + Send + Sync {
     /// Gives a connection to a session that waits under a number; gives it back where the worker is gone.
@@ -75,6 +85,8 @@ pub(crate) trait Recipient: fmt::Debug + Send + Sync {
     fn look_again(&self, session: usize, number: u64);
     /// Ends the session of a client, by its id.
     fn end(&self, session: usize, id: u32);
+    /// Has the session of a client, by its id, run a `KILL` of itself on its own server.
+    fn kill(&self, session: usize, id: u32, kill: KillOf);
     /// Has the worker give up an idle connection, and soon those that are kept for a question about warnings.
     fn spare(&self, pool: &Arc<Pool>);
 }

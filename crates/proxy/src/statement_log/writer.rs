@@ -18,7 +18,7 @@ use crate::log::{self, Log};
 /// So much is written at once where lines come fast.
 const BATCH: usize = 32 << 10;
 
-/// So long nobody wakes the thread once it has written: to be woken for each line would cost more than the lines.
+/// After a write the thread sleeps this long: waking it for each line would cost more than writing the lines.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// How often it is tried whether a file can be written again. What comes meanwhile is lost.

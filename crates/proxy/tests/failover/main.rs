@@ -8,6 +8,7 @@ mod cluster;
 mod discovery;
 mod galera;
 mod group;
+mod kill;
 mod load;
 mod lost;
 mod named;

@@ -13,6 +13,9 @@ use onecopy_proxy::config::Mode;
 use crate::common::{Pooled, loopback, text};
 use crate::private::until;
 
+/// Only a hang takes longer.
+const LONG: Duration = Duration::from_secs(60);
+
 #[test]
 fn a_kill_of_a_query_interrupts_it_and_nothing_else() {
     let pooled = Pooled::start(Mode::Transaction, 3);
@@ -80,7 +83,7 @@ fn a_kill_of_a_client_that_gives_its_connection_back_meanwhile_is_no_error() {
             let killed = other.run(kill);
             (killed.map(|_| ()), text(&mut other, "SELECT 'there'"))
         });
-        let of_server = arrived.recv().unwrap();
+        let of_server = arrived.recv_timeout(LONG).unwrap();
         one.run("COMMIT").unwrap();
         let mut direct = pooled.direct();
         until("the end of its connection", || {
@@ -96,7 +99,7 @@ fn a_kill_of_a_client_that_gives_its_connection_back_meanwhile_is_no_error() {
     }
 }
 
-/// A way to a server on which every `KILL` waits. Whom it is of comes from the first channel, and it goes on by the second.
+/// A TCP proxy that holds each `KILL` back. The first channel gets the id of the thread, and the second one lets it go on.
 fn holding_kills_back(server: u16) -> (u16, Receiver<u32>, Sender<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -119,7 +122,7 @@ fn holding_kills_back(server: u16) -> (u16, Receiver<u32>, Sender<()>) {
                     if let Some((_, kill)) = sent.split_once("KILL ") {
                         let id = kill.split(' ').next_back().unwrap();
                         held.send(id.parse().unwrap()).unwrap();
-                        go_on.lock().unwrap().recv().unwrap();
+                        go_on.lock().unwrap().recv_timeout(LONG).unwrap();
                     }
                     server.write_all(&bytes[..n]).unwrap();
                 }

@@ -85,7 +85,7 @@ impl Session {
             pooled.last.moves(connection.has_diagnostics);
         }
         connection.last_user = pooled.number;
-        pooled.client.takes(connection.id);
+        pooled.client.takes(connection.id, connection.server);
         pooled.connection = Some(connection);
         pooled.stage = Stage::Attached;
         pooled.waited = None;

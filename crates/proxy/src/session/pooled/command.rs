@@ -405,7 +405,7 @@ impl Session {
         self.answer_here(&payload, context)
     }
 
-    /// What a server says that has nothing to say.
+    /// An OK packet with the session's status and nothing else.
     pub(super) fn ok_of_its_own(&self) -> OkPacket<'static> {
         OkPacket {
             status_flags: self.relay.status().intersection(LASTING),

@@ -1,5 +1,6 @@
 //! A connection that is being made, for a session or for nobody yet.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -135,6 +136,7 @@ impl Connecting {
             key,
             room,
             place,
+            server: number_of(&address),
             address,
             id: done.connection_id,
             capabilities: done.capabilities,
@@ -168,4 +170,11 @@ impl Connecting {
         pool.refused(&self.key, backend, refusal.clone(), now);
         true
     }
+}
+
+/// The same for each connection to an address.
+fn number_of(address: &Address) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    address.hash(&mut hasher);
+    u32::try_from(hasher.finish() >> 33).unwrap_or_default()
 }

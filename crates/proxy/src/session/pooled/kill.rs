@@ -1,7 +1,10 @@
 //! A `KILL` by a client of a pooled listener: ids of clients are the proxy's.
 //!
-//! It is run on the connection that the client has at that moment. Where the client gives it back before the server gets to the
-//! `KILL`, the connection is closed and the server does not know it any more: that is no error, the client was there.
+//! It is run on the server of the connection that the client has at that moment: by the connection of whoever kills where that is on
+//! the same server, else by the thread for `KILL`s, with the login of the session that is killed, and answered at once.
+//!
+//! Where the client gives its connection back before the server executes the `KILL`, the connection is closed and the server does not
+//! know it any more. The server's error 1094 is replaced by OK then: the client was there.
 
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, OkHeader};
@@ -10,10 +13,13 @@ use super::Current;
 use super::login::FIRST_ID;
 use super::serve::Begun;
 use crate::failure::Failure;
+use crate::kill::For;
+use crate::pooling::connection::Connection;
 use crate::pooling::exchange::put_packet;
 use crate::pooling::look::{Kind, Look};
+use crate::pooling::pool::KillOf;
 use crate::session::kill::{Found, Kill, look};
-use crate::session::{Context, End, Phase, Session};
+use crate::session::{Context, End, Phase, Session, Status};
 
 /// `ER_KILL_DENIED_ERROR`.
 const NOT_OWNER: u16 = 1095;
@@ -69,13 +75,26 @@ impl Session {
             return Ok(Some(begun));
         }
         // From here on it is done at once: what the target has now goes to nobody else.
-        let connection = target.begin_kill();
-        let Some(id) = connection else {
+        let Some((id, server)) = target.begin_kill() else {
             if !is_query {
                 target.end();
             }
             return self.answer_ok(context).map(Some);
         };
+        let kill = Kill { id, ..kill };
+        let own = match &self.phase {
+            Phase::Pooled(pooled) => pooled.connection.as_ref().map(|own| own.server),
+            _ => None,
+        };
+        if own != Some(server) {
+            // Two servers have threads of the same number.
+            target.kill(KillOf {
+                connection: id,
+                sql: kill.sql(),
+                is_query,
+            });
+            return self.answer_ok(context).map(Some);
+        }
         // A client that ends closes its connection: the server would not know it any more.
         if let Phase::Pooled(pooled) = &mut self.phase {
             pooled.current = Current {
@@ -84,7 +103,7 @@ impl Session {
                 ..Current::default()
             };
         }
-        self.send_kill(&Kill { id, ..kill }, context).map(Some)
+        self.send_kill(&kill, context).map(Some)
     }
 
     /// Sends it with the backend's id in place of the client's.
@@ -100,7 +119,33 @@ impl Session {
         Ok(begun)
     }
 
-    /// A command has failed whose reply is about to pass: a client that was there to be killed is not said to be unknown.
+    /// Runs a `KILL` of this session on its own server, for a client that is on another.
+    pub(crate) fn kill_itself(
+        &mut self,
+        id: u32,
+        kill: KillOf,
+        context: &mut Context<'_>,
+    ) -> Status {
+        let Phase::Pooled(pooled) = &self.phase else {
+            return Status::Waiting;
+        };
+        if self.pooled_id != id {
+            return Status::Waiting;
+        }
+        let has_it = |own: &Connection| own.id == kill.connection;
+        if pooled.connection.as_deref().is_some_and(has_it)
+            && let Some(job) = self.kill_job(kill.sql, For::Client, context)
+        {
+            // Where too many wait the statement goes on, as where a server gets to a KILL too late.
+            let _ = context.kills.ask(job);
+        }
+        match kill.is_query {
+            true => Status::Waiting,
+            false => self.stop(Failure::killed(), context),
+        }
+    }
+
+    /// Replaces the server's error 1094 by OK if the command is a `KILL` whose target existed.
     pub(super) fn note_missed_kill(&mut self) {
         let is_kill = matches!(&self.phase, Phase::Pooled(pooled) if pooled.current.is_kill);
         if !is_kill || self.relay.last_error() != Some(NO_SUCH_THREAD) {

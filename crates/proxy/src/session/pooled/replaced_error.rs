@@ -1,4 +1,4 @@
-//! An error of the server's that is about to pass, and in whose place the client hears something else.
+//! Replaces a server's error before it is forwarded.
 
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::err::HEADER as ERR;
@@ -10,8 +10,8 @@ use crate::session::{Phase, Session};
 const LONGEST_ERR: usize = 4 << 10;
 
 impl Session {
-    /// The reply that is about to pass ends with an error of this code: a packet with this payload takes its place. Where a part of it
-    /// has left already, the rest follows as it is.
+    /// Replaces the error of this code, with which the reply that is about to be forwarded ends, by a packet with this payload. If part of
+    /// the error was already sent, the rest is forwarded unchanged.
     pub(super) fn replace_error(&mut self, code: u16, payload: &[u8]) {
         let (Phase::Pooled(pooled), Some(loan)) = (&mut self.phase, &mut self.down.loan) else {
             return;

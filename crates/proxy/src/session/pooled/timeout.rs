@@ -125,20 +125,47 @@ impl Session {
             Cancel::Sent { count } if timeout.again_at.is_some_and(|at| now >= at) => count,
             _ => return,
         };
-        let (Some(connection), Some(account)) = (
-            &pooled.connection,
-            self.listener.accounts.find(&pooled.key.user),
-        ) else {
-            return;
-        };
-        // From here on the connection goes to nobody else.
-        let Some(id) = pooled.client.begin_kill() else {
-            return;
-        };
         let number = pooled.pool.number();
-        let job = Job {
-            sql: format!("KILL QUERY {id}"),
-            id,
+        let is_attached = pooled.connection.is_some();
+        // From here on the connection goes to nobody else.
+        let Some((id, _)) = pooled.client.begin_kill().filter(|_| is_attached) else {
+            return;
+        };
+        let sql = format!("KILL QUERY {id}");
+        let Some(job) = self.kill_job(sql, For::Timeout(number), context) else {
+            return;
+        };
+        if context.kills.ask(job).is_err() {
+            // Too many wait: at the next look at the time.
+            return;
+        }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let Some(timeout) = &mut pooled.timeout else {
+            return;
+        };
+        if count == 0 {
+            pooled.pool.counts.query_timeouts.fetch_add(1, SeqCst);
+        }
+        timeout.cancel = Cancel::Asked {
+            number,
+            before: count,
+        };
+        timeout.again_at = Some(now + AGAIN);
+    }
+
+    /// A KILL on the server that the session's connection is on, with the session's own login. `None` where there is no connection, or
+    /// no account any more.
+    pub(super) fn kill_job(&self, sql: String, of: For, context: &Context<'_>) -> Option<Job> {
+        let Phase::Pooled(pooled) = &self.phase else {
+            return None;
+        };
+        let connection = pooled.connection.as_ref()?;
+        let account = self.listener.accounts.find(&pooled.key.user)?;
+        Some(Job {
+            sql,
+            id: connection.id,
             target: Whose::new(connection.place.backend(), Some(&connection.address)),
             login: Some(Login {
                 login: HealthLogin {
@@ -151,20 +178,8 @@ impl Session {
             worker: context.worker,
             session: context.index,
             asker: self.pooled_id,
-            of: For::Timeout(number),
-        };
-        if context.kills.ask(job).is_err() {
-            // Too many wait: at the next look at the time.
-            return;
-        }
-        if count == 0 {
-            pooled.pool.counts.query_timeouts.fetch_add(1, SeqCst);
-        }
-        timeout.cancel = Cancel::Asked {
-            number,
-            before: count,
-        };
-        timeout.again_at = Some(now + AGAIN);
+            of,
+        })
     }
 
     /// A KILL was run, or could not be.
