@@ -7,13 +7,23 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::pool::{KillOf, Recipient};
+use super::pool::Recipient;
 
 /// A `KILL` was begun of the connection that the client has.
 const KILLED: u64 = 1 << 32;
 
 /// From here on there is the server's number.
 const SERVER: u32 = 33;
+
+/// A `KILL` of a client, by another one whose connection is on another server.
+#[derive(Debug)]
+pub(crate) struct KillOf {
+    /// The server's id of the client's connection.
+    pub(crate) connection: u32,
+    pub(crate) sql: String,
+    /// Only its statement is interrupted.
+    pub(crate) is_query: bool,
+}
 
 /// A client that is logged in.
 #[derive(Debug)]

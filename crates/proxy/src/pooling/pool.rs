@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_pool::Jitter;
 
-use super::clients::Clients;
+use super::clients::{Clients, KillOf};
 use super::connection::Connection;
 use super::counts::Counts;
 use super::facts::Facts;
@@ -60,16 +60,6 @@ impl Key {
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(SeqCst)
     }
-}
-
-/// A `KILL` of a client, by another one whose connection is on another server.
-#[derive(Debug)]
-pub(crate) struct KillOf {
-    /// The server's id of the client's connection.
-    pub(crate) connection: u32,
-    pub(crate) sql: String,
-    /// Only its statement is interrupted.
-    pub(crate) is_query: bool,
 }
 
 /// A worker, as pools see it.

@@ -14,10 +14,10 @@ use super::login::FIRST_ID;
 use super::serve::Begun;
 use crate::failure::Failure;
 use crate::kill::For;
+use crate::pooling::clients::KillOf;
 use crate::pooling::connection::Connection;
 use crate::pooling::exchange::put_packet;
 use crate::pooling::look::{Kind, Look};
-use crate::pooling::pool::KillOf;
 use crate::session::kill::{Found, Kill, look};
 use crate::session::{Context, End, Phase, Session, Status};
 
