@@ -12,9 +12,9 @@ use crate::client::{Client, ListeningSocket};
 use crate::digests::DigestSummary;
 use crate::kill::{Answer, For};
 use crate::moved::{Arrival, Mover};
-use crate::pooling::clients::KillOf;
 use crate::pooling::connection::Connection;
-use crate::pooling::pool::{Pool, Recipient};
+use crate::pooling::pool::Pool;
+use crate::pooling::recipient::Recipient;
 use crate::queue::Waiter;
 use crate::statement_log::Watched;
 use crate::stats::Snapshot;
@@ -74,10 +74,10 @@ pub(crate) enum Order {
     /// The end of a session by another client's `KILL`.
     End { session: usize, id: u32 },
     /// A session is to be killed or interrupted on its server, by a client that is on another.
-    KillItself {
+    KillOnServer {
         session: usize,
         id: u32,
-        kill: KillOf,
+        is_query: bool,
     },
     /// A session of another worker waits for a connection: an idle one is to be given up.
     Spare { pool: Arc<Pool> },
@@ -166,8 +166,12 @@ impl Recipient for Mailbox {
         self.order(Order::End { session, id });
     }
 
-    fn kill(&self, session: usize, id: u32, kill: KillOf) {
-        self.order(Order::KillItself { session, id, kill });
+    fn kill(&self, session: usize, id: u32, is_query: bool) {
+        self.order(Order::KillOnServer {
+            session,
+            id,
+            is_query,
+        });
     }
 
     fn spare(&self, pool: &Arc<Pool>) {

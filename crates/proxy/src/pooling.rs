@@ -17,6 +17,7 @@ pub(crate) mod look;
 pub(crate) mod password_checks;
 pub(crate) mod pin;
 pub(crate) mod pool;
+pub(crate) mod recipient;
 pub(crate) mod refusals;
 pub(crate) mod rules;
 pub(crate) mod servers;

@@ -37,7 +37,7 @@ use crate::log::Log;
 use crate::mailbox::{Handle, Mailbox, Order};
 use crate::moved::Mover;
 use crate::pooling::connections::{self, Connections};
-use crate::pooling::pool::Recipient;
+use crate::pooling::recipient::Recipient;
 use crate::queue::Waiter;
 use crate::session::{Context, Session, Status, WarmUp};
 use crate::stats::{Counters, Snapshot};
@@ -510,9 +510,13 @@ impl Worker {
                         });
                     }
                 }
-                Order::KillItself { session, id, kill } => {
+                Order::KillOnServer {
+                    session,
+                    id,
+                    is_query,
+                } => {
                     self.go_on(session, now, |session, context| {
-                        session.kill_itself(id, kill, context)
+                        session.kill_on_server(id, is_query, context)
                     });
                 }
                 Order::Spare { pool } => {

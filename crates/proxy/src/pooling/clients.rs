@@ -5,25 +5,18 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::pool::Recipient;
+use onecopy_net::evented::Address;
+
+use super::recipient::Recipient;
+use crate::lock::lock;
 
 /// A `KILL` was begun of the connection that the client has.
 const KILLED: u64 = 1 << 32;
 
-/// From here on there is the server's number.
+/// The bits above this are the number of the server.
 const SERVER: u32 = 33;
-
-/// A `KILL` of a client, by another one whose connection is on another server.
-#[derive(Debug)]
-pub(crate) struct KillOf {
-    /// The server's id of the client's connection.
-    pub(crate) connection: u32,
-    pub(crate) sql: String,
-    /// Only its statement is interrupted.
-    pub(crate) is_query: bool,
-}
 
 /// A client that is logged in.
 #[derive(Debug)]
@@ -32,7 +25,7 @@ pub(crate) struct PooledClient {
     pub(crate) user: Box<[u8]>,
     pub(crate) recipient: Arc<dyn Recipient>,
     pub(crate) session: usize,
-    /// The backend's id of its connection; 0 for none. Whether it is killed. And which server it is on.
+    /// The server's id of its connection, 0 for none; [`KILLED`]; and the number of the server.
     connection: AtomicU64,
 }
 
@@ -52,7 +45,7 @@ impl PooledClient {
         })
     }
 
-    /// It has a connection now, on a server by its [number](super::connection::Connection::server).
+    /// It has a connection now, on a server by its [number](Clients::number_of).
     pub(crate) fn takes(&self, id: u32, server: u32) {
         let value = u64::from(id) | u64::from(server) << SERVER;
         self.connection.store(value, SeqCst);
@@ -69,11 +62,16 @@ impl PooledClient {
     }
 
     /// Has its worker run a `KILL` on the server that its connection is on.
-    pub(crate) fn kill(&self, kill: KillOf) {
-        self.recipient.kill(self.session, self.id, kill);
+    pub(crate) fn kill(&self, is_query: bool) {
+        self.recipient.kill(self.session, self.id, is_query);
     }
 
-    /// The backend's id of its connection, which is about to be killed, and the number of the server; `None` where it has none.
+    /// Whether a `KILL` was begun of the connection that it has.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.connection.load(SeqCst) & KILLED != 0
+    }
+
+    /// The server's id of its connection, which is about to be killed, and the number of the server; `None` where it has none.
     pub(crate) fn begin_kill(&self) -> Option<(u32, u32)> {
         let marked = |value: u64| (value != 0).then_some(value | KILLED);
         let before = self.connection.fetch_update(SeqCst, SeqCst, marked).ok()?;
@@ -83,24 +81,44 @@ impl PooledClient {
     }
 }
 
-/// All clients of one pool.
+/// All clients of one pool, and numbers for the servers that their connections are on.
 #[derive(Debug, Default)]
-pub(crate) struct Clients(Mutex<HashMap<u32, Arc<PooledClient>>>);
+pub(crate) struct Clients {
+    clients: Mutex<HashMap<u32, Arc<PooledClient>>>,
+    servers: Mutex<HashMap<Address, u32>>,
+}
 
 impl Clients {
     pub(crate) fn insert(&self, client: &Arc<PooledClient>) {
-        self.lock().insert(client.id, Arc::clone(client));
+        lock(&self.clients).insert(client.id, Arc::clone(client));
     }
 
     pub(crate) fn remove(&self, id: u32) {
-        self.lock().remove(&id);
+        lock(&self.clients).remove(&id);
     }
 
     pub(crate) fn find(&self, id: u32) -> Option<Arc<PooledClient>> {
-        self.lock().get(&id).cloned()
+        lock(&self.clients).get(&id).cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Arc<PooledClient>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The number of a server, by its address: each has another one.
+    pub(crate) fn number_of(&self, server: &Address) -> u32 {
+        let mut servers = lock(&self.servers);
+        let next = u32::try_from(servers.len()).unwrap_or(u32::MAX);
+        *servers.entry(server.clone()).or_insert(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_have_numbers_by_their_addresses() {
+        let clients = Clients::default();
+        let [one, other] = ["127.0.0.1:3306", "127.0.0.1:3307"]
+            .map(|address| Address::Tcp(address.parse().unwrap()));
+        let numbers = [&one, &other, &one].map(|address| clients.number_of(address));
+        assert_eq!(numbers, [0, 1, 0]);
     }
 }

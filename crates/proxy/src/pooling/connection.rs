@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     pub(crate) address: Arc<Address>,
     /// The backend's id of it.
     pub(crate) id: u32,
-    /// A number of 31 bits of the address: two servers have the same one once in two thousand million pairs.
+    /// The number of its server, by [`Clients::number_of`](super::clients::Clients::number_of).
     pub(crate) server: u32,
     pub(crate) capabilities: Capabilities,
     pub(crate) status: StatusFlags,

@@ -15,7 +15,8 @@ use onecopy_wire::{BufferConfig, Buffers};
 use super::connection::Connection;
 use super::exchange::{Exchange, put_packet};
 use super::line::{Next, QUANTUM};
-use super::pool::{Key, Pool, Recipient};
+use super::pool::{Key, Pool};
+use super::recipient::Recipient;
 use super::setup;
 
 /// Tokens of pooled connections begin here: above those of sessions and of unfinished logins.

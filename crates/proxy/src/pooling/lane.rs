@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::connection::Connection;
 use super::line::{Line, QUANTUM};
-use super::pool::Recipient;
+use super::recipient::Recipient;
 use crate::backend::{Name, Part};
 use crate::lock::lock;
 

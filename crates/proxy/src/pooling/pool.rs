@@ -7,7 +7,6 @@
 //! ```
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -15,13 +14,14 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::Capabilities;
 use onecopy_pool::Jitter;
 
-use super::clients::{Clients, KillOf};
+use super::clients::Clients;
 use super::connection::Connection;
 use super::counts::Counts;
 use super::facts::Facts;
 use super::lane::{Lane, Lanes, Seat};
 use super::limiter::Limiter;
 use super::line::{Free, Next, QUANTUM, UserInfo, Waiting};
+use super::recipient::Recipient;
 use super::refusals::{Refusal, Refusals};
 use super::rules::Rules;
 use super::servers::{NoRoom, Servers};
@@ -60,25 +60,6 @@ impl Key {
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(SeqCst)
     }
-}
-
-/// A worker, as pools see it.
-pub(crate) trait Recipient: fmt::Debug + Send + Sync {
-    /// Gives a connection to a session that waits under a number; gives it back where the worker is gone.
-    fn grant(
-        &self,
-        session: usize,
-        number: u64,
-        connection: Box<Connection>,
-    ) -> Option<Box<Connection>>;
-    /// Has a session look again whether there is a connection.
-    fn look_again(&self, session: usize, number: u64);
-    /// Ends the session of a client, by its id.
-    fn end(&self, session: usize, id: u32);
-    /// Has the session of a client, by its id, run a `KILL` of itself on its own server.
-    fn kill(&self, session: usize, id: u32, kill: KillOf);
-    /// Has the worker give up an idle connection, and soon those that are kept for a question about warnings.
-    fn spare(&self, pool: &Arc<Pool>);
 }
 
 /// The connections of one listener, as all workers see them.

@@ -80,8 +80,10 @@ fn a_kill_of_a_client_that_gives_its_connection_back_meanwhile_is_no_error() {
         one.run("BEGIN").unwrap();
         let kill = format!("KILL {what}{}", one.connection_id());
         let killing = thread::spawn(move || {
-            let killed = other.run(kill);
-            (killed.map(|_| ()), text(&mut other, "SELECT 'there'"))
+            let killed = other.run(kill).map(|_| ());
+            let warnings = other.query_as::<(String, u32, String)>("SHOW WARNINGS");
+            assert_eq!(warnings.unwrap(), []);
+            (killed, text(&mut other, "SELECT 'there'"))
         });
         let of_server = arrived.recv_timeout(LONG).unwrap();
         one.run("COMMIT").unwrap();

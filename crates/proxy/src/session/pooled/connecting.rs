@@ -1,6 +1,5 @@
 //! A connection that is being made, for a session or for nobody yet.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -124,6 +123,7 @@ impl Connecting {
         let done = self.login.finish();
         place.backend().connected(&address);
         let pool = room.pool();
+        let server = pool.clients.number_of(&address);
         pool.logged_in(&key, place.backend());
         pool.set_facts(done.facts);
         let expires = pool.expiry(now);
@@ -136,7 +136,7 @@ impl Connecting {
             key,
             room,
             place,
-            server: number_of(&address),
+            server,
             address,
             id: done.connection_id,
             capabilities: done.capabilities,
@@ -170,11 +170,4 @@ impl Connecting {
         pool.refused(&self.key, backend, refusal.clone(), now);
         true
     }
-}
-
-/// The same for each connection to an address.
-fn number_of(address: &Address) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    address.hash(&mut hasher);
-    u32::try_from(hasher.finish() >> 33).unwrap_or_default()
 }

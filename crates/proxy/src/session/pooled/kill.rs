@@ -1,7 +1,8 @@
 //! A `KILL` by a client of a pooled listener: ids of clients are the proxy's.
 //!
-//! It is run on the server of the connection that the client has at that moment: by the connection of whoever kills where that is on
-//! the same server, else by the thread for `KILL`s, with the login of the session that is killed, and answered at once.
+//! It is run on the server of the connection that the client has at that moment, as two servers have threads of the same number. Where
+//! the client that kills is on the same server, its own connection runs the `KILL`. Else the session that is to be killed has it run,
+//! as for its `query-timeout`, and the client that kills gets its OK at once.
 //!
 //! Where the client gives its connection back before the server executes the `KILL`, the connection is closed and the server does not
 //! know it any more. The server's error 1094 is replaced by OK then: the client was there.
@@ -12,10 +13,9 @@ use onecopy_mysql_proto::packet::{CommandByte, OkHeader};
 use super::Current;
 use super::login::FIRST_ID;
 use super::serve::Begun;
+use super::timeout::QueryTimeout;
 use crate::failure::Failure;
 use crate::kill::For;
-use crate::pooling::clients::KillOf;
-use crate::pooling::connection::Connection;
 use crate::pooling::exchange::put_packet;
 use crate::pooling::look::{Kind, Look};
 use crate::session::kill::{Found, Kill, look};
@@ -87,12 +87,7 @@ impl Session {
             _ => None,
         };
         if own != Some(server) {
-            // Two servers have threads of the same number.
-            target.kill(KillOf {
-                connection: id,
-                sql: kill.sql(),
-                is_query,
-            });
+            target.kill(is_query);
             return self.answer_ok(context).map(Some);
         }
         // A client that ends closes its connection: the server would not know it any more.
@@ -119,41 +114,51 @@ impl Session {
         Ok(begun)
     }
 
-    /// Runs a `KILL` of this session on its own server, for a client that is on another.
-    pub(crate) fn kill_itself(
+    /// Runs a `KILL` of this session on the server that it is on, for a client that is on another. Nothing where its connection has gone
+    /// back meanwhile, or has nothing to do.
+    pub(crate) fn kill_on_server(
         &mut self,
         id: u32,
-        kill: KillOf,
+        is_query: bool,
         context: &mut Context<'_>,
     ) -> Status {
-        let Phase::Pooled(pooled) = &self.phase else {
+        let is_busy = !self.relay.is_idle();
+        let (Phase::Pooled(pooled), true) = (&mut self.phase, self.pooled_id == id) else {
             return Status::Waiting;
         };
-        if self.pooled_id != id {
+        let is_there = pooled.client.is_killed() && is_busy;
+        if is_query {
+            if is_there {
+                QueryTimeout::interrupt(&mut pooled.timeout);
+                self.limit_time(context);
+            }
             return Status::Waiting;
         }
-        let has_it = |own: &Connection| own.id == kill.connection;
-        if pooled.connection.as_deref().is_some_and(has_it)
-            && let Some(job) = self.kill_job(kill.sql, For::Client, context)
-        {
-            // Where too many wait the statement goes on, as where a server gets to a KILL too late.
+        if is_there && let Some(job) = self.kill_job("CONNECTION", For::Client, context) {
+            // Where too many wait, the server notices that the connection is closed.
             let _ = context.kills.ask(job);
         }
-        match kill.is_query {
-            true => Status::Waiting,
-            false => self.stop(Failure::killed(), context),
-        }
+        self.stop(Failure::killed(), context)
     }
 
-    /// Replaces the server's error 1094 by OK if the command is a `KILL` whose target existed.
-    pub(super) fn note_missed_kill(&mut self) {
-        let is_kill = matches!(&self.phase, Phase::Pooled(pooled) if pooled.current.is_kill);
-        if !is_kill || self.relay.last_error() != Some(NO_SUCH_THREAD) {
-            return;
+    /// Replaces the server's error 1094 by OK if the command is a `KILL` whose target existed; whether it is.
+    pub(super) fn note_missed_kill(&mut self) -> bool {
+        let last_error = self.relay.last_error();
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return false;
+        };
+        if !pooled.current.is_kill || last_error != Some(NO_SUCH_THREAD) {
+            return false;
         }
+        // The error is left on the connection, where nobody may find it.
+        if let Some(connection) = &mut pooled.connection {
+            connection.has_diagnostics = true;
+        }
+        pooled.last.forget();
         let mut payload = Vec::new();
         self.ok_of_its_own()
             .encode(OkHeader::Ok, self.relay.capabilities(), &mut payload);
         self.replace_error(NO_SUCH_THREAD, &payload);
+        true
     }
 }

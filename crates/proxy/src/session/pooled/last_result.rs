@@ -62,6 +62,12 @@ impl LastResult {
         self.has_own_diagnostics = !has_diagnostics_of_others && !self.has_diagnostics;
     }
 
+    /// Nothing is left of the statement before.
+    pub(super) fn forget(&mut self) {
+        (self.is_here, self.has_diagnostics) = (false, false);
+        (self.has_own_diagnostics, self.has_own_found_rows) = (false, false);
+    }
+
     /// Whether the connection has what a statement asks for.
     fn answers(self, look: Look) -> bool {
         (self.has_own_diagnostics || !look.mentions(Mention::Warnings))

@@ -446,8 +446,8 @@ impl Session {
                 }) => {
                     if failed {
                         self.note_interrupted();
-                        self.note_missed_kill();
                     }
+                    let failed = failed && !self.note_missed_kill();
                     self.replied(command, failed, context)?;
                 }
                 Some(Event::Farewell { .. }) => self.has_said_goodbye = true,

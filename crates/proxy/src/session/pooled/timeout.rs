@@ -1,4 +1,5 @@
-//! Statements that run for longer than `query-timeout`: the server is told to stop them, and their clients hear why.
+//! Statements that run for longer than `query-timeout`: the server is told to stop them, and their clients hear why. So it is with those
+//! that a client interrupts from another server ([`kill`](super::kill)); their clients hear what the server says.
 //!
 //! ```text
 //!   None --time is over--> Asked --answer--> Sent
@@ -48,6 +49,8 @@ pub(super) struct QueryTimeout {
     limit: Duration,
     /// That of the statement under way, by a rule.
     of_rule: Option<Duration>,
+    /// The statement under way was interrupted by another client.
+    is_interrupted: bool,
     cancel: Cancel,
     /// When a KILL is sent again.
     again_at: Option<Instant>,
@@ -67,20 +70,30 @@ impl QueryTimeout {
     pub(super) fn limit_next(this: &mut Option<Box<Self>>, limit: Option<Duration>) {
         match this {
             Some(this) => this.of_rule = limit,
-            None => {
-                let all = Self {
-                    limit: Duration::MAX,
-                    of_rule: limit,
-                    ..Self::default()
-                };
-                *this = limit.map(|_| Box::new(all));
-            }
+            None if limit.is_some() => Self::without_limit(this).of_rule = limit,
+            None => {}
         }
+    }
+
+    /// The statement under way is to be stopped at once.
+    pub(super) fn interrupt(this: &mut Option<Box<Self>>) {
+        Self::without_limit(this).is_interrupted = true;
+    }
+
+    /// That of a session without a limit, where there is none yet.
+    fn without_limit(this: &mut Option<Box<Self>>) -> &mut Self {
+        this.get_or_insert_with(|| {
+            Box::new(Self {
+                limit: Duration::MAX,
+                ..Self::default()
+            })
+        })
     }
 
     /// How long the statement under way may take.
     fn of_statement(&self) -> Duration {
         match self.of_rule {
+            _ if self.is_interrupted => Duration::ZERO,
             Some(Duration::ZERO) => Duration::MAX,
             Some(limit) => limit,
             None => self.limit,
@@ -128,11 +141,10 @@ impl Session {
         let number = pooled.pool.number();
         let is_attached = pooled.connection.is_some();
         // From here on the connection goes to nobody else.
-        let Some((id, _)) = pooled.client.begin_kill().filter(|_| is_attached) else {
+        if !is_attached || pooled.client.begin_kill().is_none() {
             return;
-        };
-        let sql = format!("KILL QUERY {id}");
-        let Some(job) = self.kill_job(sql, For::Timeout(number), context) else {
+        }
+        let Some(job) = self.kill_job("QUERY", For::Timeout(number), context) else {
             return;
         };
         if context.kills.ask(job).is_err() {
@@ -145,7 +157,7 @@ impl Session {
         let Some(timeout) = &mut pooled.timeout else {
             return;
         };
-        if count == 0 {
+        if count == 0 && !timeout.is_interrupted {
             pooled.pool.counts.query_timeouts.fetch_add(1, SeqCst);
         }
         timeout.cancel = Cancel::Asked {
@@ -155,16 +167,16 @@ impl Session {
         timeout.again_at = Some(now + AGAIN);
     }
 
-    /// A KILL on the server that the session's connection is on, with the session's own login. `None` where there is no connection, or
-    /// no account any more.
-    pub(super) fn kill_job(&self, sql: String, of: For, context: &Context<'_>) -> Option<Job> {
+    /// A KILL of the session's `QUERY` or `CONNECTION` on the server that its connection is on, with its own login. `None` where there is no
+    /// connection, or no account any more.
+    pub(super) fn kill_job(&self, what: &str, of: For, context: &Context<'_>) -> Option<Job> {
         let Phase::Pooled(pooled) = &self.phase else {
             return None;
         };
         let connection = pooled.connection.as_ref()?;
         let account = self.listener.accounts.find(&pooled.key.user)?;
         Some(Job {
-            sql,
+            sql: format!("KILL {what} {}", connection.id),
             id: connection.id,
             target: Whose::new(connection.place.backend(), Some(&connection.address)),
             login: Some(Login {
@@ -221,6 +233,9 @@ impl Session {
         if let Cancel::Asked { before: 0, .. } | Cancel::Sent { count: 1 } = timeout.cancel {
             timeout.cancel = Cancel::None;
         }
+        if timeout.is_interrupted {
+            return;
+        }
         let mut payload = Vec::new();
         ErrPacket {
             code: TIMED_OUT,
@@ -239,6 +254,8 @@ impl Session {
         let Some(timeout) = &mut pooled.timeout else {
             return Ok(false);
         };
+        // The reply to the statement is over.
+        timeout.is_interrupted = false;
         match timeout.cancel {
             Cancel::None => return Ok(false),
             Cancel::Asked { .. } => return Ok(true),
@@ -269,7 +286,7 @@ impl Pooled {
     /// The connection is not the session's any more.
     pub(super) fn forget_cancel(&mut self) {
         if let Some(timeout) = &mut self.timeout {
-            timeout.cancel = Cancel::None;
+            (timeout.cancel, timeout.is_interrupted) = (Cancel::None, false);
         }
     }
 }
