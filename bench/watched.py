@@ -5,8 +5,8 @@
     bench/watched.py --render FILE
 
 Starts a private MariaDB and one proxy for each row, with a pool of 16 connections, and has sysbench do point selects through each in
-turn: the proxy's CPU (user and system, /proc) a query. Then each once more under valgrind, for its instructions in user space a
-query, QUERIES of them from one client, and for the page a second. Both are of all its threads. The rows:
+turn: the proxy's CPU (user and system, /proc) per query. Then it counts the instructions in user space under valgrind: per query, with
+QUERIES of them from one client, and for the page per second. Both include all threads of the proxy. The rows:
   off         nothing
   digests     statements are counted by digest
   slow log    of statements that take 10 s: it gets no line
@@ -24,8 +24,8 @@ from proxy import POOL, Process, free_port, prepare, sysbench
 
 VIEWERS = 10
 SELECT = ["oltp_point_select", "--tables=1", "--table-size=10000"]
-FEW = 500
-FEW_SECONDS, WATCHED_SECONDS = 5, 20
+WARM_UP_QUERIES = 500
+WARM_UP_SECONDS, PAGE_SECONDS = 5, 20
 PARTS = {
     "digests": "[digests]\nmax = 1000",
     "slow log": '[slow-log]\nfile = "{folder}/{name}.slow.json"\nthreshold = "10s"',
@@ -93,7 +93,7 @@ server = "127.0.0.1:{server}"
 
 
 def dump(proxy, count):
-    """Instructions since the last dump. Those of the start differ from run to run: a key is made of random numbers."""
+    """Instructions since the last dump. Those of the start differ from run to run, because a random RSA key is generated."""
     already = len(list(count.parent.glob(count.name + ".*")))
     sh(["callgrind_control", "--dump", str(proxy.child.pid)]).check_returncode()
     return int(re.search(r"^totals: (\d+)", (count.parent / f"{count.name}.{already + 1}").read_text(), re.M)[1])
@@ -112,15 +112,15 @@ def counted(name, queries, server, folder, collector):
             sysbench(proxy.port, 1, SELECT, "--time=0", f"--events={events}", "run")
         return dump(proxy, count)
 
-    work(FEW, FEW_SECONDS)
-    total = work(queries, WATCHED_SECONDS)
+    work(WARM_UP_QUERIES, WARM_UP_SECONDS)
+    total = work(queries, PAGE_SECONDS)
     proxy.stop()
     Process.running.remove(proxy)
-    return {"a second": total // WATCHED_SECONDS} if name == "page" else {"a query": total // queries}
+    return {"a second": total // PAGE_SECONDS} if name == "page" else {"a query": total // queries}
 
 
 def quartile(rounds):
-    """What else runs on the machine only adds: the lower quartile says more of the proxy than the median does."""
+    """Other load on the machine only adds CPU, so the lower quartile says more about the proxy than the median."""
     return statistics.quantiles(rounds, n=4, method="inclusive")[0] if len(rounds) > 1 else rounds[0]
 
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use onecopy_proxy::config::Config;
 use onecopy_proxy::request_upgrade;
 
@@ -74,10 +75,9 @@ fn upgrade(args: Args) -> Result<String, String> {
             config.upgrade.socket.ok_or_else(none)?
         }
         (None, None) => {
-            return Err(
-                "--config FILE (the running proxy's configuration) or --socket PATH is required"
-                    .to_owned(),
-            );
+            let what =
+                "--config FILE (the running proxy's configuration) or --socket PATH is required\n";
+            clap::Error::raw(ErrorKind::MissingRequiredArgument, what).exit()
         }
     };
     let timeout = Duration::from_secs(args.timeout);

@@ -303,17 +303,15 @@ fn a_new_process_that_fails_leaves_the_old_one_as_it_was() {
     fs::write(&file, &right).unwrap();
     // Where nothing waits there is nothing to upgrade.
     let none = service.file("no.sock");
-    for (arguments, said) in [
-        (&["--socket", &none][..], "no proxy waits there"),
-        (&[], "or --socket PATH is required"),
+    for (arguments, said, code) in [
+        (&["--socket", &none][..], "no proxy waits there", 1),
+        (&[], "or --socket PATH is required", 2),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_onecopy"));
         let refused = command.arg("upgrade").args(arguments).output().unwrap();
         let answer = String::from_utf8(refused.stderr).unwrap();
-        assert!(
-            !refused.status.success() && answer.contains(said),
-            "{answer}"
-        );
+        assert!(answer.contains(said), "{answer}");
+        assert_eq!(refused.status.code(), Some(code), "{answer}");
     }
     let alone = onecopy(&["--config", &file, "--take-over"]);
     drop(alone);
