@@ -33,6 +33,7 @@ mod message;
 mod notice;
 mod options;
 mod owned_message;
+mod shard_unsubscribe;
 
 pub use channel_kind::ChannelKind;
 pub use delivery::{Delivery, Gap};
@@ -46,6 +47,8 @@ pub(crate) use channel_kind::KINDS;
 pub(crate) use conversation::{Asked, Conversation, Heard, Verb, names};
 pub(crate) use feed::{Feed, Next, Waited, confirmed_by};
 pub(crate) use notice::Notice;
+#[cfg(feature = "tokio")]
+pub(crate) use shard_unsubscribe::{ErrorOf, error_of};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Subscription commands without a reply, on a connection whose order they keep.
 //!
 //! One command names one channel, so that each has exactly one answer: a push that confirms it, or an error in the place of a
-//! reply. The server answers in order, so a push is the answer to the oldest command, if it names that one's channel. All other
-//! pushes are out of band.
+//! reply. The server answers in order, so a push is the answer to the oldest command, if it names that one's channel; SUNSUBSCRIBE
+//! has a PING behind it that makes this certain. All other pushes are out of band.
 
 use std::collections::VecDeque;
 
@@ -10,6 +10,7 @@ use bytes::Bytes;
 use onecopy_resp_proto::{Reply, RequestWriter};
 use onecopy_wire::{WireError, WriteQueue};
 
+use super::shard_unsubscribe::{ErrorOf, error_of};
 use super::{ChannelKind, Notice};
 use crate::{Args, Error};
 
@@ -57,10 +58,16 @@ impl Asked {
         (self.verb, self.kind, &*self.name) == confirmed
     }
 
-    /// The server's error to it.
+    /// Whether a push may look like its answer and not be it, so that a PING follows it.
+    pub(crate) fn has_ping(&self) -> bool {
+        (self.verb, self.kind) == (Verb::Unsubscribe, ChannelKind::Shard)
+    }
+
+    /// The server's error to it. None where a node has lost the slot: it has ended the subscription, as was asked.
     #[cold]
-    pub(crate) fn refused(&self, text: &[u8]) -> Error {
-        Error::server_error(text).of_channel(&self.name)
+    pub(crate) fn refused(&self, text: &[u8]) -> Option<Error> {
+        let is_done = self.has_ping() && text.starts_with(b"MOVED ");
+        (!is_done).then(|| Error::server_error(text).of_channel(&self.name))
     }
 }
 
@@ -76,6 +83,8 @@ pub(crate) fn names<'a>(list: impl Into<Args<'a>>) -> Vec<Bytes> {
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     asked: VecDeque<Ask>,
+    /// A push has come that looks like the answer to the oldest command, and a PING follows that.
+    is_confirmed: bool,
 }
 
 #[derive(Debug)]
@@ -106,8 +115,9 @@ impl Conversation {
 
     pub(crate) fn ask(&mut self, asked: Asked, queue: &mut WriteQueue) -> Result<(), WireError> {
         asked.encode(queue)?;
+        let has_ping = asked.has_ping();
         self.asked.push_back(Ask::Subscription(asked));
-        Ok(())
+        if has_ping { self.ping(queue) } else { Ok(()) }
     }
 
     pub(crate) fn ping(&mut self, queue: &mut WriteQueue) -> Result<(), WireError> {
@@ -129,6 +139,11 @@ impl Conversation {
         }
         match self.asked.pop_front() {
             Some(Ask::Subscription(asked)) if asked.is_confirmed_by(&notice) => {
+                if asked.has_ping() {
+                    self.is_confirmed = true;
+                    self.asked.push_front(Ask::Subscription(asked));
+                    return Heard::Nothing;
+                }
                 return Heard::Answered(asked, None);
             }
             Some(other) => self.asked.push_front(other),
@@ -144,13 +159,29 @@ impl Conversation {
 
     /// A reply in the place of one, which a subscription gets only if it was refused.
     fn hear_reply(&mut self, reply: Reply<'_>) -> Heard {
-        match (self.asked.pop_front(), reply.as_error()) {
-            (Some(Ask::Ping), _) => Heard::Nothing, // an error shows as well that the server answers
-            (Some(Ask::Subscription(asked)), Some(text)) => {
-                let error = asked.refused(text);
-                Heard::Answered(asked, Some(error))
-            }
-            _ => Heard::Unexpected,
+        let is_confirmed = std::mem::take(&mut self.is_confirmed);
+        let error = reply.as_error();
+        let asked = match self.asked.pop_front() {
+            Some(Ask::Ping) => return Heard::Nothing, // an error shows as well that the server answers
+            Some(Ask::Subscription(asked)) => asked,
+            None => return Heard::Unexpected,
+        };
+        if !is_confirmed {
+            return match error {
+                Some(text) => {
+                    let refused = asked.refused(text);
+                    Heard::Answered(asked, refused)
+                }
+                None => Heard::Unexpected,
+            };
         }
+        match error.map_or(ErrorOf::Ping, error_of) {
+            ErrorOf::Unsubscribe => {}
+            ErrorOf::Ping => {
+                self.asked.pop_front();
+            }
+            ErrorOf::Unknown => return Heard::Unexpected,
+        }
+        Heard::Answered(asked, None)
     }
 }

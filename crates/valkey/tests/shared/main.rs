@@ -20,5 +20,6 @@ mod loss;
 mod memory;
 mod peer;
 mod scripts;
+mod shard_unsubscribe;
 mod subscriptions;
 mod unresponsive;

@@ -26,7 +26,7 @@ use crate::backoff::Pauses;
 use crate::silence::Verdict;
 use crate::{Backoff, Config, Error};
 use live::Live;
-use orders::{Pushed, is_answered};
+use orders::{Order, Pushed, is_answered};
 
 /// Responses that are handed out at once: so many wait at most while others are read.
 const BATCH: usize = 64;
@@ -217,7 +217,7 @@ impl Driver {
                 shares.clear();
                 for order in orders.drain(..) {
                     let number = queue.order(&order)?;
-                    asked.push_back((*taken + number, order));
+                    asked.push_back(Order::new(*taken + number, order));
                 }
                 let requests = queue.take(link.buffers.output(), shares.list());
                 link.core.expect(requests);
@@ -312,8 +312,8 @@ impl Driver {
     fn read(&mut self, context: &mut Context<'_>, live: &mut Live) -> Result<Progress, Error> {
         let mut has_read = false;
         loop {
-            // One, and one that is passed over before it.
-            if self.replies.capacity() - self.replies.len() < 2 {
+            // One, and two that are passed over.
+            if self.replies.capacity() - self.replies.len() < 3 {
                 self.make_room()?;
             }
             let Connection { link, stream, .. } = &mut live.connection;
@@ -330,8 +330,7 @@ impl Driver {
             }
             match step {
                 Step::Message(Message::Reply(frame)) if is_answered(&live.asked, live.came) => {
-                    self.replies.push(None);
-                    self.inner.refuse_order(live, frame)?;
+                    self.inner.hear_reply(live, frame, &mut self.replies)?;
                 }
                 Step::Message(Message::Reply(frame)) => {
                     let reply = link.core.detach(frame, &mut link.buffers);
@@ -393,7 +392,7 @@ impl Driver {
     /// Room for a batch of replies, and those that are passed over.
     #[cold]
     fn make_room(&mut self) -> Result<(), Error> {
-        self.replies.try_reserve_exact(2 + BATCH).map_err(|_| {
+        self.replies.try_reserve_exact(3 + BATCH).map_err(|_| {
             let bytes = (BATCH * size_of::<Came>()) as u64;
             Error::out_of_memory(WireError::OutOfMemory { bytes })
         })

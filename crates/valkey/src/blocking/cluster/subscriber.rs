@@ -345,8 +345,8 @@ impl ClusterSubscriber {
             .again(&mut attempts, (error, Some(from)), Flags::READONLY);
     }
 
-    /// Subscribes to the channels of a slot elsewhere. The node that had it is told nothing: it has ended the subscriptions by itself,
-    /// and its news of that would be taken for an answer.
+    /// Subscribes to the channels of a slot elsewhere. The node that had it is told nothing: it ends the subscriptions by itself, and
+    /// would answer with an error.
     fn rejoin(&mut self, number: u16) {
         let Some(slot) = self.slots.get_mut(&number) else {
             return;

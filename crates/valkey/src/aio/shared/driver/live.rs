@@ -10,6 +10,7 @@ use onecopy_resp_proto::ProtocolError;
 use onecopy_wire::Meter;
 
 use super::Progress;
+use super::orders::Order;
 use crate::Error;
 use crate::aio::shared::parts::Shares;
 use crate::aio::{Connection, clock};
@@ -29,9 +30,9 @@ pub(super) struct Live {
     pub(super) silence: Silence,
     /// Whether messages come over this connection.
     pub(super) serves_subscriptions: bool,
-    /// Subscription commands to be written, and those without an answer, by the numbers of their requests.
+    /// Subscription commands to be written, and those without an answer.
     pub(super) orders: Vec<Asked>,
-    pub(super) asked: VecDeque<(u64, Asked)>,
+    pub(super) asked: VecDeque<Order>,
     /// Requests that were taken, and replies that have come.
     pub(super) taken: u64,
     pub(super) came: u64,

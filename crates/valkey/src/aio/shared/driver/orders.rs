@@ -1,7 +1,8 @@
 //! Subscription commands among those of callers, and the pushes that answer them.
 //!
 //! The driver counts requests and replies, so it knows which reply each of its commands would have had. A push confirms a command
-//! only in that place: a server that confirms early, or what was not asked for, changes nothing for the callers.
+//! only in that place: a server that confirms early, or what was not asked for, changes nothing for the callers. SUNSUBSCRIBE has a
+//! place more, that of the PING behind it: [`crate::pubsub::error_of`] says why.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,28 @@ use onecopy_resp_proto::Frame;
 use super::Live;
 use crate::Error;
 use crate::aio::shared::inner::Inner;
-use crate::pubsub::{Asked, Notice};
+use crate::aio::shared::queue::Came;
+use crate::pubsub::{Asked, ErrorOf, Notice, error_of};
+
+/// A subscription command that was taken.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// The number of its request on the connection.
+    pub(super) number: u64,
+    pub(super) asked: Asked,
+    /// A push has come that looks like its answer, and a PING follows that.
+    is_confirmed: bool,
+}
+
+impl Order {
+    pub(super) fn new(number: u64, asked: Asked) -> Self {
+        Self {
+            number,
+            asked,
+            is_confirmed: false,
+        }
+    }
+}
 
 /// What a push was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,28 +46,56 @@ pub(super) enum Pushed {
 
 /// Whether the reply that has just come, the `came`-th, is in the place of the oldest subscription command's.
 #[inline]
-pub(super) fn is_answered(asked: &VecDeque<(u64, Asked)>, came: u64) -> bool {
+pub(super) fn is_answered(asked: &VecDeque<Order>, came: u64) -> bool {
     let first = asked.front();
-    first.is_some_and(|(number, _)| number + 1 == came)
+    first.is_some_and(|order| order.number + 1 == came)
 }
 
 impl Inner {
-    /// A subscription command got a reply, as it does only where the server refuses it.
+    /// There is a reply in the place of a subscription command's, as there is where the server refuses it, or where that of the PING
+    /// behind it shows that a push has confirmed it.
     #[cold]
-    pub(super) fn refuse_order(&self, live: &mut Live, frame: Frame) -> Result<(), Error> {
-        let Some((_, asked)) = live.asked.pop_front() else {
+    pub(super) fn hear_reply(
+        &self,
+        live: &mut Live,
+        frame: Frame,
+        replies: &mut Vec<Came>,
+    ) -> Result<(), Error> {
+        let Some(Order {
+            asked,
+            is_confirmed,
+            ..
+        }) = live.asked.pop_front()
+        else {
             return Ok(());
         };
-        match live.connection.link.reply(frame).as_error() {
-            Some(text) => {
-                self.subscriptions
-                    .answered(&asked, Some(&asked.refused(text)));
-                Ok(())
-            }
-            None => Err(Error::closed(
-                "the server sent a reply to a subscription command in the place of a push",
-            )),
+        replies.push(None);
+        let error = live.connection.link.reply(frame).as_error();
+        if !is_confirmed {
+            let Some(text) = error else {
+                return Err(Error::closed(
+                    "the server sent a reply to a subscription command in the place of a push",
+                ));
+            };
+            let refused = asked.refused(text);
+            self.subscriptions.answered(&asked, refused.as_ref());
+            return Ok(());
         }
+        match error.map_or(ErrorOf::Ping, error_of) {
+            ErrorOf::Unsubscribe => {}
+            ErrorOf::Ping => {
+                replies.push(None);
+                live.came += 1;
+                live.connection.link.core.withdraw(1);
+            }
+            ErrorOf::Unknown => {
+                return Err(Error::closed(
+                    "an error of the server may answer SUNSUBSCRIBE or the PING behind it",
+                ));
+            }
+        }
+        self.subscriptions.answered(&asked, None);
+        Ok(())
     }
 
     /// Looks at a push.
@@ -76,10 +126,14 @@ impl Inner {
         let link = &connection.link;
         let notice = Notice::read(link.core.reply(frame, &link.buffers));
         let is_next =
-            |(number, asked): &&(u64, Asked)| number == came && asked.is_confirmed_by(&notice);
-        if asked.front().filter(is_next).is_some() {
-            if let Some((_, asked)) = asked.pop_front() {
-                self.subscriptions.answered(&asked, None);
+            |order: &&mut Order| order.number == *came && order.asked.is_confirmed_by(&notice);
+        if let Some(order) = asked.front_mut().filter(is_next) {
+            if order.asked.has_ping() {
+                order.is_confirmed = true;
+                return Pushed::Taken;
+            }
+            if let Some(order) = asked.pop_front() {
+                self.subscriptions.answered(&order.asked, None);
             }
             *came += 1;
             connection.link.core.withdraw(1);

@@ -9,7 +9,7 @@ use onecopy_wire::{Meter, WireError, WriteQueue};
 use super::super::failure::Failure;
 use super::super::slab::Index;
 use super::Queue;
-use super::entry::{Entry, Outcome, Place, Probe, Told};
+use super::entry::{Encode, Entry, Outcome, Place, Probe, Told};
 use crate::pubsub::Asked;
 
 /// A reply that has arrived; `None` where it was passed over, an error where there was no memory for it.
@@ -167,31 +167,35 @@ impl Queue {
         if self.written > sent {
             return;
         }
-        let entry = Entry::probe(self.next_ticket);
-        self.next_ticket += 1;
-        let Ok(index) = self.entries.insert(entry) else {
-            return; // without memory for it there is no probe
-        };
-        if self.write(index, &Probe).is_err() {
-            self.entries.remove(index);
-        }
+        // Without memory for it there is no probe.
+        let _ = self.write_own(Entry::probe(self.next_ticket), &Probe);
     }
 
-    /// Writes a subscription command behind all others. Gives its number among the requests that the driver takes next.
+    /// Writes a subscription command behind all others, with its PING where it has one. Gives its number among the requests that the
+    /// driver takes next.
     ///
     /// # Errors
     /// Memory that could not be had.
     #[cold]
     pub(in super::super) fn order(&mut self, asked: &Asked) -> Result<u64, Failure> {
         let number = self.fresh;
-        let entry = Entry::order(self.next_ticket);
-        self.next_ticket += 1;
-        let index = self.entries.insert(entry)?;
-        if let Err(failure) = self.write(index, asked) {
-            self.entries.remove(index);
-            return Err(failure);
+        self.write_own(Entry::order(self.next_ticket), asked)?;
+        if asked.has_ping() {
+            self.write_own(Entry::probe(self.next_ticket), &Probe)?;
         }
         Ok(number)
+    }
+
+    /// Writes a request of the driver's own.
+    #[cold]
+    fn write_own(&mut self, entry: Entry, request: &impl Encode) -> Result<(), Failure> {
+        self.next_ticket += 1;
+        let index = self.entries.insert(entry)?;
+        let written = self.write(index, request);
+        if written.is_err() {
+            self.entries.remove(index);
+        }
+        written
     }
 
     /// So many bytes of the connection's output have left in all.

@@ -48,7 +48,7 @@ impl Play {
     fn refuse(&mut self, asked: &Asked) {
         let error = asked.refused(b"NOPERM no");
         self.registry
-            .answered(asked, Some(&error), &mut self.wakers);
+            .answered(asked, error.as_ref(), &mut self.wakers);
     }
 }
 
