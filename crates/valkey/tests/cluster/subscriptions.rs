@@ -1,11 +1,16 @@
 //! Sharded channels, whose slots move and whose primaries are killed.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
 use onecopy_valkey::aio::{Cluster, ClusterSubscription};
 use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::command::pubsub;
 use onecopy_valkey::pubsub::Delivery;
 
-use crate::common::{connect, own, until, within};
+use crate::common::{connect, own, shared, until, within};
 
 async fn publish(cluster: &Cluster, channel: &str, text: &str) -> i64 {
     within(cluster.run(&pubsub::spublish(channel, text)))
@@ -44,7 +49,7 @@ async fn renewed(cluster: &Cluster, reader: &mut ClusterSubscription, channel: &
                 own.run(&pubsub::spublish(&name, "last")).await.unwrap();
                 return;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
     let mut gaps = 0;
@@ -90,4 +95,49 @@ async fn sharded_channels_follow_their_slots() {
     assert!(renewed(&cluster, &mut reader, "room:1").await >= 1);
     // One that was left is left on all nodes.
     assert_eq!(publish(&cluster, "room:4", "nobody").await, 0);
+}
+
+/// A message would come twice, or be missing, where the channel that is added had a subscription of its own beside the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_that_is_added_to_a_slot_disturbs_no_other() {
+    let nodes = shared();
+    let cluster = connect(nodes).await;
+    let first = "adds:{tag}:0";
+    let mut reader = within(cluster.ssubscribe(first)).await.unwrap();
+    let publisher = tokio::spawn({
+        let cluster = cluster.clone();
+        async move {
+            for number in 0..2_000 {
+                assert_eq!(publish(&cluster, first, &number.to_string()).await, 1);
+            }
+        }
+    });
+    let mut added = Vec::new();
+    for number in 0..2_000 {
+        if number % 20 == 0 {
+            let name = format!("adds:{{tag}}:{}", 1 + added.len());
+            within(reader.ssubscribe(&name)).await.unwrap();
+            added.push(name);
+        }
+        assert_eq!(next(&mut reader).await, (number.to_string(), 0));
+    }
+    within(publisher).await.unwrap();
+    for name in &added {
+        assert_eq!(publish(&cluster, name, name).await, 1);
+        assert_eq!(next(&mut reader).await, (name.clone(), 0));
+    }
+    // What was given up is not subscribed to, and the others stay.
+    {
+        let mut given_up = pin!(reader.ssubscribe("adds:{tag}:late"));
+        let polled = poll_fn(|context| Poll::Ready(given_up.as_mut().poll(context).is_pending()));
+        assert!(polled.await);
+    }
+    reader.sunsubscribe(&added[0]);
+    for name in ["adds:{tag}:late", &added[0]] {
+        while publish(&cluster, name, "nobody").await > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    assert_eq!(publish(&cluster, &added[1], "last").await, 1);
+    assert_eq!(next(&mut reader).await, ("last".to_owned(), 0));
 }

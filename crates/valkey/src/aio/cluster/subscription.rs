@@ -1,5 +1,6 @@
 //! Sharded channels, whose messages come from the node that has their slot.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -123,36 +124,64 @@ impl ClusterSubscription {
                     .insert(Bytes::copy_from_slice(name));
             }
         });
-        // With those that the slot has already: one subscription each.
-        for (slot, channels) in &mut new {
-            channels.extend(
-                self.slots
-                    .get(slot)
-                    .iter()
-                    .flat_map(|slot| slot.channels.iter().cloned()),
-            );
+        let mut adding = Adding {
+            slots: &mut self.slots,
+            new: &new,
+            is_done: false,
+        };
+        let inner = &self.cluster.handle.inner;
+        for number in adding.add().await? {
+            if let Some(slot) = adding.slots.get_mut(&number) {
+                slot.drain(&mut self.ready);
+                // For the channels that it has, whatever becomes of the new ones.
+                slot.rejoin(inner, number, self.options, Gap::Renewed);
+            }
         }
-        let joins = new.iter().map(|(&slot, channels)| {
-            let inner = Arc::clone(&self.cluster.handle.inner);
-            join(inner, slot, channels.clone(), self.options, Once::Limited)
+        let joins = adding.rest().into_iter().map(|(number, channels)| {
+            let joining = join(
+                Arc::clone(inner),
+                number,
+                channels,
+                self.options,
+                Once::Limited,
+            );
+            async move { joining.await.map(|active| (number, active)) }
         });
-        let joined: Vec<Active> = Together::new(joins)
-            .await
-            .into_iter()
-            .collect::<Result<_, _>>()?;
-        for ((slot, channels), active) in new.into_iter().zip(joined) {
-            let state = State::Active(Box::new(active));
-            let old = self.slots.insert(slot, Slot { channels, state });
-            if let Some(State::Active(mut old)) = old.map(|old| old.state) {
-                drain(&mut old.subscription, &mut self.ready);
+        let joined = Together::new(joins).await.into_iter();
+        let joined: Vec<(u16, Active)> = joined.collect::<Result<_, _>>()?;
+        adding.is_done = true;
+        drop(adding);
+        for (number, active) in joined {
+            let active = State::Active(Box::new(active));
+            match self.slots.entry(number) {
+                Entry::Vacant(entry) => {
+                    let channels = BTreeSet::new();
+                    let state = active;
+                    entry.insert(Slot { channels, state });
+                }
+                Entry::Occupied(mut slot) => {
+                    let state = std::mem::replace(&mut slot.get_mut().state, active);
+                    if let State::Joining(_, gap) = state {
+                        self.ready.push_back(Delivery::Gap(gap));
+                    }
+                }
+            }
+        }
+        for (number, channels) in new {
+            if let Some(slot) = self.slots.get_mut(&number) {
+                slot.channels.extend(channels);
             }
         }
         Ok(())
     }
 
-    /// Ends subscriptions to channels.
+    /// Ends subscriptions to channels. Their messages that were not read yet are dropped, and no more come.
     pub fn sunsubscribe<'n>(&mut self, channels: impl Into<Args<'n>>) {
         channels.into().each(&mut |name| {
+            self.ready.retain(|delivery| match delivery {
+                Delivery::Message(message) => message.channel() != name,
+                Delivery::Gap(_) => true,
+            });
             let Some(slot) = self.slots.get_mut(&key_slot(name)) else {
                 return;
             };
@@ -229,14 +258,88 @@ impl ClusterSubscription {
                 inner.want_refresh();
             }
             if primary.is_some_and(|primary| primary != active.address) {
-                drain(&mut active.subscription, &mut self.ready);
+                slot.drain(&mut self.ready);
                 slot.rejoin(inner, number, self.options, Gap::Renewed);
             }
         }
     }
 }
 
+/// Channels that are being subscribed to besides those that there are. Dropped before it is done, it takes them back.
+struct Adding<'a> {
+    slots: &'a mut BTreeMap<u16, Slot>,
+    new: &'a BTreeMap<u16, BTreeSet<Bytes>>,
+    is_done: bool,
+}
+
+impl Adding<'_> {
+    /// Adds channels to the subscriptions that their slots have: with two, messages would come twice. Gives the slots that are
+    /// elsewhere.
+    async fn add(&mut self) -> Result<Vec<u16>, Error> {
+        let adds = self.slots.iter_mut().filter_map(|(&number, slot)| {
+            let channels = self.new.get(&number)?;
+            let State::Active(active) = &mut slot.state else {
+                return None;
+            };
+            Some(async move {
+                let channels: Vec<Bytes> = channels.iter().cloned().collect();
+                let added = active.subscription.ssubscribe(&channels).await;
+                (number, added)
+            })
+        });
+        let mut moved = Vec::new();
+        for (number, added) in Together::new(adds).await {
+            match added {
+                Ok(()) => {}
+                Err(error) if is_of_cluster(&error) => moved.push(number),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The slots without a subscription, with all of their channels.
+    fn rest(&self) -> Vec<(u16, BTreeSet<Bytes>)> {
+        let mut rest = Vec::new();
+        for (&number, channels) in self.new {
+            let mut channels = channels.clone();
+            match self.slots.get(&number) {
+                Some(slot) if matches!(slot.state, State::Active(_)) => continue,
+                Some(slot) => channels.extend(slot.channels.iter().cloned()),
+                None => {}
+            }
+            rest.push((number, channels));
+        }
+        rest
+    }
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        for (number, channels) in self.new {
+            if let Some(slot) = self.slots.get_mut(number)
+                && let State::Active(active) = &mut slot.state
+            {
+                let channels: Vec<Bytes> = channels.iter().cloned().collect();
+                active.subscription.sunsubscribe(&channels);
+            }
+        }
+    }
+}
+
 impl Slot {
+    /// Takes what has come before its subscription ends.
+    fn drain(&mut self, into: &mut VecDeque<Delivery<OwnedMessage>>) {
+        if let State::Active(active) = &mut self.state {
+            while let Ok(Some(delivery)) = active.subscription.try_next() {
+                into.push_back(delivery);
+            }
+        }
+    }
+
     fn rejoin(&mut self, inner: &Arc<Inner>, number: u16, options: SubscriptionOptions, gap: Gap) {
         let joining = join(
             Arc::clone(inner),
@@ -349,13 +452,6 @@ async fn join(
             }
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// Takes what has come before a subscription ends.
-fn drain(subscription: &mut Subscription, into: &mut VecDeque<Delivery<OwnedMessage>>) {
-    while let Ok(Some(delivery)) = subscription.try_next() {
-        into.push_back(delivery);
     }
 }
 
