@@ -10,7 +10,7 @@
 //! |---|---|
 //! | MOVED | sends the command to the node that it names, remembers that, and refreshes the slots |
 //! | ASK | sends ASKING and the command to the node that it names |
-//! | TRYAGAIN, CLUSTERDOWN, READONLY | sends the command again after a pause |
+//! | TRYAGAIN, CLUSTERDOWN, READONLY, UNBLOCKED by a change of role | sends the command again after a pause |
 //! | LOADING, MASTERDOWN | sends the command to the primary, after a pause |
 //! | it can't be reached, or the connection is lost before anything of the command was sent | refreshes the slots, and sends the command again after a pause |
 //! | the connection is lost behind that | the same if the command only reads; otherwise the command fails, and [`Error::maybe_executed`](crate::Error::maybe_executed) is true |

@@ -22,6 +22,7 @@ use crate::sentinel::SentinelError;
 use crate::shown::{one_line, shown_bytes};
 
 pub use server_error::ServerError;
+pub(crate) use server_error::ends_by_role;
 use tls_text::by_our_options;
 
 /// The error of all operations: what went wrong, whether the connection is still usable, and whether the command may have been

@@ -122,7 +122,7 @@ impl Attempts {
             Rejection::ClusterDown | Rejection::ReadOnly => {
                 self.again_later(Target::Route, true, error, now)
             }
-            Rejection::Loading | Rejection::PrimaryDown => {
+            Rejection::Loading | Rejection::PrimaryDown | Rejection::Unblocked => {
                 self.again_later(Target::Primary, true, error, now)
             }
         }

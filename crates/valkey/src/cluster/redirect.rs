@@ -3,6 +3,7 @@
 use super::address::NodeAddress;
 use super::slot::SLOTS;
 use crate::Error;
+use crate::error::ends_by_role;
 
 /// An error of a server that is about the cluster and not about the command. Nothing was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) enum Rejection {
     PrimaryDown,
     /// `READONLY`: the node became a replica, and a write of a script came there.
     ReadOnly,
+    /// `UNBLOCKED`: the node became a replica, and ended what waited in it.
+    Unblocked,
 }
 
 impl Rejection {
@@ -48,6 +51,7 @@ impl Rejection {
             b"LOADING" => Self::Loading,
             b"MASTERDOWN" => Self::PrimaryDown,
             b"READONLY" => Self::ReadOnly,
+            b"UNBLOCKED" if ends_by_role(text) => Self::Unblocked,
             _ => return Ok(None),
         };
         Ok(Some(rejection))
@@ -110,6 +114,10 @@ mod tests {
                 "READONLY You can't write against a read only replica.",
                 Rejection::ReadOnly,
             ),
+            (
+                "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
+                Rejection::Unblocked,
+            ),
         ] {
             assert_eq!(parse(text), Ok(Some(expected)), "{text}");
         }
@@ -123,6 +131,7 @@ mod tests {
             "WRONGTYPE",
             "MOVEDX 1 a:1",
             "CROSSSLOT Keys",
+            "UNBLOCKED client unblocked via CLIENT UNBLOCK",
         ] {
             assert_eq!(parse(text), Ok(None), "{text}");
         }

@@ -51,3 +51,8 @@ impl fmt::Display for ServerError {
         write!(f, "server error: {}", one_line(&self.text))
     }
 }
+
+/// Whether UNBLOCKED says that the server became a replica, and not that somebody has sent CLIENT UNBLOCK.
+pub(crate) fn ends_by_role(text: &[u8]) -> bool {
+    text.starts_with(b"UNBLOCKED force unblock")
+}

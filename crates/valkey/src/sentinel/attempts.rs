@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::Error;
 use crate::backoff::{Backoff, Pauses};
 use crate::command::Flags;
+use crate::error::ends_by_role;
 
 /// The pauses before a command is sent again. A new primary ends them.
 const PAUSES: Backoff = Backoff {
@@ -50,13 +51,18 @@ impl Attempts {
         flags: Flags,
         now: Instant,
     ) -> Result<Again, Error> {
-        let code = match error.refusal() {
-            None => error.server().map(|server| server.code()),
+        let server = match error.refusal() {
+            None => error.server(),
             Some(_) => None,
         };
-        let (leaves, searches) = match code {
+        let (leaves, searches) = match server.map(|server| server.code()) {
             // Nothing was executed: a replica refuses all writes, and ends what waits in it when it becomes one.
-            Some("READONLY" | "UNBLOCKED") => (true, true),
+            Some("READONLY") => (true, true),
+            Some("UNBLOCKED")
+                if server.is_some_and(|server| ends_by_role(server.text().as_bytes())) =>
+            {
+                (true, true)
+            }
             Some("LOADING" | "MASTERDOWN") => (false, false),
             Some(_) => return Err(error),
             None => {
@@ -115,6 +121,11 @@ mod tests {
                 Some((true, true)),
             ),
             (server("UNBLOCKED force unblock"), write, Some((true, true))),
+            (
+                server("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
+                write,
+                None,
+            ),
             (server("LOADING dataset"), write, Some((false, false))),
             (server("MASTERDOWN Link"), read, Some((false, false))),
             (server("WRONGTYPE Operation"), read, None),

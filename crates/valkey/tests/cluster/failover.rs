@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use onecopy_valkey::aio::Cluster;
-use onecopy_valkey::command::string;
+use onecopy_valkey::command::{list, string};
 
-use crate::common::{connect, count, own, until};
+use crate::common::{connect, count, own, until, within};
 use crate::load::{Keeps, Load};
 
 /// Waits until the node on a port is one.
@@ -28,10 +28,31 @@ async fn values_are_right_while_primaries_change() {
     let some = u64::try_from(count(100, 100_000)).unwrap();
     load.more(some).await;
 
-    // In order: the primary waits until its replica has everything.
+    // In order: the primary waits until its replica has everything. It ends the commands that wait in it.
+    let from = nodes.node(0).port();
+    let names = (0..).map(|number| format!("waits:{number}"));
+    let names = names.filter(|name| cluster.primary_of(name).unwrap().port() == from);
+    let names: Vec<String> = names.take(3).collect();
+    let waits = names.iter().map(|name| {
+        let (own, name) = (cluster.clone(), name.clone());
+        tokio::spawn(async move { own.run(&list::blpop(name, 0.0)).await })
+    });
+    let waits: Vec<_> = waits.collect();
+    until(|| {
+        nodes
+            .ask(0, "INFO clients")
+            .unwrap()
+            .contains("blocked_clients:3")
+    })
+    .await;
     nodes.ask(3, "CLUSTER FAILOVER").unwrap();
     is_primary(&cluster, nodes.node(3).port()).await;
     load.more(some).await;
+    for (name, waits) in names.iter().zip(waits) {
+        assert!(!waits.is_finished(), "{:?}", waits.await);
+        cluster.run(&list::rpush(name, "job")).await.unwrap();
+        assert!(!within(waits).await.unwrap().unwrap().reply().is_null());
+    }
 
     // By a crash: whose slots nobody has for some seconds.
     nodes.node_mut(1).kill();

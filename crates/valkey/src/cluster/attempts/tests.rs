@@ -74,6 +74,7 @@ fn a_cluster_that_stays_down_is_waited_for_no_longer_than_allowed() {
         "LOADING x",
         "MASTERDOWN x",
         "READONLY x",
+        "UNBLOCKED force unblock",
     ] {
         let mut attempts = Attempts::new(PATIENCE);
         let start = Instant::now();
