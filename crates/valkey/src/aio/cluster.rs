@@ -2,13 +2,13 @@
 
 mod inner;
 mod line;
+mod node_subscription;
 mod pipeline;
 mod refresher;
 mod repeat;
 mod scan;
 mod split;
 mod subscription;
-mod together;
 mod transaction;
 
 use std::fmt;
@@ -22,13 +22,13 @@ pub use subscription::ClusterSubscription;
 pub use transaction::ClusterTransaction;
 
 use super::shared::Dedicated;
+use super::together::Together;
 use super::{Response, SharedOptions, clock};
 use crate::cluster::{ClusterConfig, ClusterStats, NodeAddress, Place, Route, Target};
 use crate::command::Command;
 use crate::observe::Observed;
 use crate::{Arg, Error, Library, ScriptCall};
 use inner::Inner;
-use together::Together;
 
 /// A handle to a cluster that many tasks share; clones are cheap. Each command is sent to the node that has the slot of its keys,
 /// over one connection to each node, which is made when it is first needed. Each connection behaves like one of

@@ -6,6 +6,7 @@ mod repeat;
 mod replica;
 mod search;
 mod seeker;
+mod subscription;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ use inner::Inner;
 ///
 /// - With [`read_from`](SentinelConfig::read_from), commands that only read go to the replicas in turn. The primary answers if there
 ///   is none, or none with a connection. Replicas may be behind.
-/// - For pipelines, transactions and subscriptions take the connection of [`on_primary`](Self::on_primary).
+/// - [`subscribe`](Self::subscribe) follows the primary too. For pipelines and transactions take the connection of
+///   [`on_primary`](Self::on_primary).
 /// - [`Config::command_timeout`](crate::Config::command_timeout) covers all attempts together.
 ///
 /// A server that has lost the network to its sentinels may take writes that are lost later, until the client hears of the new

@@ -1,7 +1,7 @@
 //! The three kinds of subscriptions, and their words.
 
 /// What a subscription names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelKind {
     /// A channel, by its exact name: SUBSCRIBE.
     Channel,

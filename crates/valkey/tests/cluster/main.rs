@@ -13,6 +13,7 @@ mod failover;
 mod hostile;
 mod keys;
 mod load;
+mod node_subscriptions;
 mod reshard;
 mod subscriptions;
 mod tls;

@@ -11,13 +11,13 @@ use crate::common::{config, connect, count, own, until, within};
 use crate::load::Load;
 
 /// The port that the sentinels name as the primary's, once it is not that of `old`.
-async fn successor(group: &Sentinels, old: usize) -> u16 {
+pub(crate) async fn successor(group: &Sentinels, old: usize) -> u16 {
     until(|| group.primary().is_ok_and(|primary| primary != old)).await;
     group.server(group.primary().unwrap()).port()
 }
 
 /// Waits until a client has followed to this port.
-async fn follow(sentinel: &Sentinel, port: u16) {
+pub(crate) async fn follow(sentinel: &Sentinel, port: u16) {
     let named = Instant::now();
     until(|| {
         sentinel
@@ -29,7 +29,7 @@ async fn follow(sentinel: &Sentinel, port: u16) {
 }
 
 /// The same after a failover that is asked for. Where the machine is so busy that the other sentinels undo it, it is asked for again.
-async fn hand_over(group: &Sentinels, old: usize) -> u16 {
+pub(crate) async fn hand_over(group: &Sentinels, old: usize) -> u16 {
     let mut asks_at = Instant::now();
     until(|| {
         if Instant::now() >= asks_at {

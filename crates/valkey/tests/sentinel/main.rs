@@ -10,4 +10,5 @@ mod basics;
 mod failover;
 mod hostile;
 mod news;
+mod subscriptions;
 mod tls;

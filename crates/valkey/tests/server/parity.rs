@@ -113,10 +113,11 @@ fn both_faces_have_the_same_types() {
     let types = |source: &'static str| -> Vec<String> {
         // Many callers on one connection are tasks: the shared handle is tokio's alone, and its types are used by blocking
         // clusters; so is the one that caches. A reader that follows its slots waits for several nodes at the same time: tasks
-        // have one over shared connections, threads one with connections of its own.
+        // have one over shared connections, threads one with connections of its own, and so do readers that follow servers.
         let is_own = |line: &&str| {
             let is_shared = [" shared::", " cached::", " crate::"].map(|own| line.contains(own));
-            !is_shared.contains(&true) && !line.contains("ClusterSubscri")
+            let follows = ["ClusterSubscri", "FailoverSubscri"].map(|own| line.contains(own));
+            !is_shared.contains(&true) && !follows.contains(&true)
         };
         let uses = source
             .lines()

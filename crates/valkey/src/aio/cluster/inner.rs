@@ -317,7 +317,7 @@ impl Inner {
     }
 }
 
-fn closed() -> Error {
+pub(super) fn closed() -> Error {
     Error::closed("the handle of the cluster was closed")
 }
 

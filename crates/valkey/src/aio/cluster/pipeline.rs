@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::Cluster;
 use super::inner::Inner;
-use super::together::Together;
 use crate::aio::race::by;
 use crate::aio::shared::{Batch, Sendable};
+use crate::aio::together::Together;
 use crate::cluster::{Attempts, NodeAddress, Place, Route, Target, is_rejection};
 use crate::command::Command;
 use crate::observe::BatchKind;

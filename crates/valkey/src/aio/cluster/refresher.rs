@@ -6,7 +6,7 @@ use onecopy_pool::Jitter;
 use tokio::time::{sleep_until, timeout_at};
 
 use super::inner::Inner;
-use super::together::Together;
+use crate::aio::together::Together;
 use crate::aio::{Connection, clock};
 use crate::cluster::{
     Asked, NodeAddress, Query, REFRESH_INTERVAL, RefreshPace, Topology, more_telling, no_topology,

@@ -158,9 +158,9 @@ impl Subscription {
         self.reader.dropped()
     }
 
-    /// The names of all that is subscribed to.
-    pub(in crate::aio) fn topics(&self) -> impl Iterator<Item = &Bytes> {
-        self.topics.iter().map(|(_, name)| name)
+    /// All that is subscribed to.
+    pub(in crate::aio) fn topics(&self) -> impl Iterator<Item = &(ChannelKind, Bytes)> {
+        self.topics.iter()
     }
 
     /// Whether the server can send messages now, as far as is known.
@@ -169,7 +169,11 @@ impl Subscription {
         subscriptions.with(|registry, _| registry.is_up()).0
     }
 
-    async fn join(&mut self, kind: ChannelKind, names: Vec<Bytes>) -> Result<(), Error> {
+    pub(in crate::aio) async fn join(
+        &mut self,
+        kind: ChannelKind,
+        names: Vec<Bytes>,
+    ) -> Result<(), Error> {
         let inner = &self.shared.handle.inner;
         if inner.with(|queue| queue.is_closed()) {
             return Err(Failure::Closed.into());
@@ -186,7 +190,7 @@ impl Subscription {
         refused
     }
 
-    fn leave(&mut self, kind: ChannelKind, names: Vec<Bytes>) {
+    pub(in crate::aio) fn leave(&mut self, kind: ChannelKind, names: Vec<Bytes>) {
         self.leave_topics(kind, &names);
         self.reader.forget(|message| {
             let message = message.as_message();
