@@ -7,6 +7,9 @@ use std::time::Duration;
 use onecopy_testkit::valkey;
 use onecopy_valkey::aio::{Cluster, SharedOptions};
 use onecopy_valkey::cluster::ClusterConfig;
+use onecopy_valkey::{Error, raw};
+
+use crate::drops::Echo;
 
 /// Longer than anything that is waited for takes on a busy machine: only a hang reaches it.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
@@ -52,6 +55,21 @@ pub(crate) async fn connect_with(config: &ClusterConfig) -> Cluster {
     Cluster::connect_with(config, SharedOptions::default())
         .await
         .unwrap()
+}
+
+/// The same with calls that time out all the time.
+pub(crate) async fn connect_hasty(cluster: &valkey::Cluster) -> Cluster {
+    let mut config = config(cluster);
+    config.node.command_timeout = Some(Duration::from_micros(1));
+    connect_with(&config).await
+}
+
+impl Echo for Cluster {
+    async fn echo(&self, key: &str, text: &str) -> Result<Vec<u8>, Error> {
+        let echo = raw("EVAL").args(["return ARGV[1]", "1", key, text]);
+        let reply = self.run(&echo).await?;
+        Ok(reply.into_bytes().expect("a bulk string"))
+    }
 }
 
 /// What comes of it, unless it hangs.

@@ -1,15 +1,13 @@
 //! Slots that move from node to node under load.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use onecopy_valkey::aio::Cluster;
 use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::command::string;
-use onecopy_valkey::raw;
 
-use crate::common::{connect, count, is_soak, own, within};
+use crate::common::{connect, connect_hasty, count, is_soak, own, within};
+use crate::drops::Drops;
 use crate::load::{Keeps, Load};
 
 /// A tag whose slot the node at this position has, one for each number.
@@ -112,16 +110,10 @@ async fn no_value_is_wrong_or_lost_while_slots_move() {
         tag(3, number % 3, number / 3)
     });
     load.more(200).await;
-    let is_over = Arc::<AtomicBool>::default();
-    let droppers: Vec<_> = (0..4)
-        .map(|number| {
-            tokio::spawn(drop_calls(
-                cluster.clone(),
-                tag(3, number % 3, number / 3),
-                Arc::clone(&is_over),
-            ))
-        })
+    let keys: Vec<String> = (0..4)
+        .map(|number| format!("{{{}}}:dropped", tag(3, number % 3, number / 3)))
         .collect();
+    let drops = Drops::start(&cluster, &connect_hasty(&nodes).await, &keys);
     let targets = if is_soak() {
         vec![nodes.grow(2).unwrap(), 1, 2]
     } else {
@@ -141,12 +133,10 @@ async fn no_value_is_wrong_or_lost_while_slots_move() {
         }
     }
     let operations = load.operations();
-    is_over.store(true, Ordering::Relaxed);
-    for dropper in droppers {
-        let (dropped, answered) = within(dropper).await.unwrap();
-        println!("{dropped} calls were dropped, {answered} answered");
-        assert!(dropped > 0);
-    }
+    let least = u64::try_from(count(20_000, 1_000_000)).unwrap();
+    let (dropped, errors) = drops.end(least).await;
+    println!("{dropped} calls were dropped or timed out");
+    assert!(errors.is_empty(), "{errors:?}");
     let errors = load.end().await;
     println!("{operations} operations, {} refreshes", cluster.refreshes());
     assert!(errors.is_empty(), "{errors:?}");
@@ -156,34 +146,6 @@ async fn no_value_is_wrong_or_lost_while_slots_move() {
         "{} in {seconds} s",
         cluster.refreshes()
     );
-}
-
-/// Calls that are dropped at random moments, redirected or not: whoever gets a reply gets its own.
-async fn drop_calls(cluster: Cluster, tag: String, is_over: Arc<AtomicBool>) -> (u64, u64) {
-    let (mut dropped, mut answered, mut random) = (0_u64, 0_u64, 1_u64);
-    let key = format!("{{{tag}}}:dropped");
-    while !is_over.load(Ordering::Relaxed) {
-        let value = format!("{tag}:{}", dropped + answered);
-        let echo = raw("EVAL")
-            .args(["return ARGV[1]", "1"])
-            .arg(&key)
-            .arg(&value);
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        // About as long as a call takes on a machine that is busy.
-        let time = Duration::from_micros((random >> 33) % 2_000);
-        match tokio::time::timeout(time, cluster.run(&echo)).await {
-            Err(_) => dropped += 1,
-            Ok(reply) => {
-                assert_eq!(reply.unwrap().into_bytes().unwrap(), value.as_bytes());
-                answered += 1;
-            }
-        }
-        let reply = within(cluster.run(&echo)).await.unwrap();
-        assert_eq!(reply.into_bytes().unwrap(), value.as_bytes());
-    }
-    (dropped, answered)
 }
 
 /// The position of the node that has a slot, by what it says itself.

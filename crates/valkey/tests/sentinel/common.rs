@@ -7,6 +7,9 @@ use std::time::Duration;
 use onecopy_testkit::valkey::Sentinels;
 use onecopy_valkey::aio::{Sentinel, SharedOptions};
 use onecopy_valkey::sentinel::SentinelConfig;
+use onecopy_valkey::{Error, raw};
+
+use crate::drops::Echo;
 
 /// Longer than anything that is waited for takes on a busy machine: only a hang reaches it.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
@@ -45,6 +48,14 @@ pub(crate) fn config(group: &Sentinels) -> SentinelConfig {
 pub(crate) async fn connect(config: &SentinelConfig) -> Sentinel {
     let connecting = Sentinel::connect_with(config, SharedOptions::default());
     within(connecting).await.unwrap()
+}
+
+impl Echo for Sentinel {
+    async fn echo(&self, key: &str, text: &str) -> Result<Vec<u8>, Error> {
+        let echo = raw("EVAL").args(["return ARGV[1]", "1", key, text]);
+        let reply = self.run(&echo).await?;
+        Ok(reply.into_bytes().expect("a bulk string"))
+    }
 }
 
 /// What comes of it, unless it hangs.

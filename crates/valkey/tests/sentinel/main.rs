@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "../cluster/drops.rs"]
+mod drops;
 mod fake;
 mod load;
 
