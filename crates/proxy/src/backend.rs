@@ -1,12 +1,14 @@
 //! The servers of one listener, and which of them is next.
 
 mod addresses;
+mod balance;
 pub(crate) mod health;
 mod membership;
 mod part;
 mod position;
 mod primaries;
 mod replication;
+mod source;
 mod topology;
 
 use std::io;
@@ -29,6 +31,7 @@ pub(crate) use part::{Name, Part};
 pub(crate) use position::Position;
 use primaries::{Exclusion, Primaries};
 pub(crate) use replication::{Lag, Replication};
+pub(crate) use source::{Lineage, ServerId, Source};
 pub(crate) use topology::{Identity, Member, Telling, Topology};
 
 /// `ER_CON_COUNT_ERROR`, which a server says in place of a greeting where its own `max_connections` are there.
@@ -64,6 +67,8 @@ struct State {
     exclusion: AtomicU8,
     /// In its cluster, as the last health check has found it.
     membership: Mutex<Membership>,
+    /// The same of what it replicates from.
+    lineage: Mutex<Lineage>,
     /// Those of its listener.
     primaries: OnceLock<Arc<Primaries>>,
     pub(crate) failed_connects: AtomicU64,
@@ -79,6 +84,10 @@ struct State {
 impl State {
     fn exclude(&self, exclusion: Exclusion) {
         self.exclusion.store(exclusion as u8, SeqCst);
+    }
+
+    fn excluded(&self) -> Exclusion {
+        Exclusion::from_number(self.exclusion.load(Relaxed))
     }
 
     fn standing(&self) -> Standing {
@@ -106,6 +115,7 @@ impl Backend {
             servers: AtomicU64::new(0),
             exclusion: AtomicU8::new(Exclusion::None as u8),
             membership: Mutex::default(),
+            lineage: Mutex::default(),
             primaries: OnceLock::new(),
             failed_connects: AtomicU64::new(0),
             health: Health::default(),
@@ -233,6 +243,7 @@ impl Backend {
         self.state.servers.fetch_add(1, SeqCst);
         self.state.replication.forget();
         self.state.topology.forget();
+        self.note_lineage(Lineage::default());
         if self.health().read_only().is_some() {
             self.health().await_part();
             self.set_part(None, Membership::default());
@@ -268,7 +279,7 @@ impl Backend {
     }
 
     fn exclusion(&self) -> Exclusion {
-        match Exclusion::from_number(self.state.exclusion.load(Relaxed)) {
+        match self.state.excluded() {
             // So are others for as long as it is being decided.
             Exclusion::Second | Exclusion::Standby
                 if self.config.role != Role::Primary
@@ -276,6 +287,7 @@ impl Backend {
             {
                 Exclusion::None
             }
+            Exclusion::WrongSource if !self.config.role.asks() => Exclusion::None,
             exclusion => exclusion,
         }
     }
@@ -374,14 +386,17 @@ impl Backend {
 
     /// Whether it is a replica now, and keeps up with its primary; or a whole member of the primary's cluster.
     fn serves_reads(&self) -> bool {
-        let is_replica =
-            || self.health().read_only() == Some(true) && self.replication().keeps_up();
         self.config.role.asks()
             && self.is_up()
             && !self.is_removed()
             && !self.is_drained()
-            && !self.is_desynced()
-            && (is_replica() || self.exclusion() == Exclusion::Standby)
+            && match self.exclusion() {
+                Exclusion::Out | Exclusion::Behind | Exclusion::WrongSource => false,
+                Exclusion::Standby => true,
+                Exclusion::None | Exclusion::Second => {
+                    self.health().read_only() == Some(true) && self.replication().keeps_up()
+                }
+            }
     }
 
     /// Whether it is a member of a cluster whose members all take the same writes.
@@ -455,7 +470,7 @@ impl Backends {
     /// Whether replicas serve reads, and which.
     pub(crate) fn set_reads(&self, reads: Option<ReplicaReads>) {
         for backend in &self.0 {
-            backend.replication().configure(reads);
+            backend.change(|| backend.replication().configure(reads));
         }
     }
 
@@ -464,17 +479,6 @@ impl Backends {
         for backend in &self.0 {
             backend.topology().set_asked(is_on);
         }
-    }
-
-    /// Has shared connections leave servers that have more than their share, as when one has come back: a tenth of what is too many, and at
-    /// least one. Those that are made in their place go where there are fewest.
-    pub(crate) fn rebalance(&self) {
-        let is_equal = |backend: &&Arc<Backend>| {
-            backend.serves() == Some(true) && backend.config.role != Role::Backup
-        };
-        let reads = |backend: &&Arc<Backend>| backend.serves_part(Part::Reads) == Some(true);
-        rebalance(self.0.iter().filter(is_equal).collect());
-        rebalance(self.0.iter().filter(reads).collect());
     }
 
     /// Whether any of them serves a part of the work.
@@ -545,26 +549,6 @@ impl Backends {
                 None => return Err(Nobody::Up),
             }
         }
-    }
-}
-
-fn rebalance(mut backends: Vec<&Arc<Backend>>) {
-    backends.retain(|backend| backend.config.weight > 0);
-    let weight = |backend: &Arc<Backend>| backend.config.weight as usize;
-    let (sessions, weights) = backends
-        .iter()
-        .fold((0, 0), |(sessions, weights), backend| {
-            (sessions + backend.sessions(), weights + weight(backend))
-        });
-    let share = |backend: &Arc<Backend>| (sessions * weight(backend)).div_ceil(weights);
-    let takes_more = |backend: &&Arc<Backend>| {
-        backend.sessions() < share(backend) && backend.has_room() && !backend.is_shunned()
-    };
-    let is_uneven = backends.iter().any(takes_more);
-    for backend in backends {
-        let surplus = backend.sessions().saturating_sub(share(backend));
-        let leaves = if is_uneven { surplus.div_ceil(10) } else { 0 };
-        backend.state.leaves.store(leaves, Relaxed);
     }
 }
 

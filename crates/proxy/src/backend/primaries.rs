@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::State;
 use super::membership::Standing;
+use super::source::Origin;
 
 /// The servers of one listener, and whether each is to be a primary.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ struct Order {
     /// In the order of the configuration.
     all: Vec<(Weak<State>, bool)>,
     primary: Weak<State>,
+    /// What replicas have to follow. It stays while there is no primary.
+    origin: Origin,
     /// Each one's part was known, so that the primary stays.
     is_settled: bool,
 }
@@ -37,6 +40,8 @@ pub(super) enum Exclusion {
     Behind,
     /// It is no whole member of its cluster.
     Out,
+    /// It replicates from a server that does not follow the primary.
+    WrongSource,
 }
 
 impl Exclusion {
@@ -47,6 +52,7 @@ impl Exclusion {
             Self::Standby,
             Self::Behind,
             Self::Out,
+            Self::WrongSource,
         ];
         all.get(usize::from(number)).copied().unwrap_or(Self::None)
     }
@@ -59,6 +65,12 @@ impl Primaries {
         self.settle(|| {});
     }
 
+    /// What replicas have to follow.
+    pub(super) fn origin(&self) -> Origin {
+        let order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        order.origin.clone()
+    }
+
     /// Decides anew who is the primary behind a change. Nobody is asked in between.
     pub(super) fn settle(&self, change: impl FnOnce()) {
         let mut order = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +81,7 @@ impl Primaries {
             all.iter().partition(|(_, is_primary)| *is_primary);
         // Whoever begins to take writes by this change is second until it is decided.
         for (state, _) in &primaries {
-            if !is_writable(state) {
+            if !is_writable(state) && state.excluded() == Exclusion::None {
                 state.exclude(Exclusion::Second);
             }
         }
@@ -87,6 +99,19 @@ impl Primaries {
             .or_else(|| fine().next())
             .or_else(|| writable.clone().find(is_current))
             .or_else(|| writable.clone().next());
+        if let Some(primary) = primary {
+            order.origin = Origin::of(primary);
+        }
+        let of_source = |state: &State| {
+            if !order.origin.is_not_of(state, &all) {
+                return Exclusion::None;
+            }
+            if state.excluded() != Exclusion::WrongSource {
+                // Its next check says why.
+                state.health.hurry();
+            }
+            Exclusion::WrongSource
+        };
         for (state, _) in &primaries {
             let other = primary.filter(|primary| !Arc::ptr_eq(primary, state));
             state.exclude(match other {
@@ -96,7 +121,7 @@ impl Primaries {
                     true => Exclusion::Standby,
                     false => Exclusion::Second,
                 },
-                _ => Exclusion::None,
+                _ => of_source(state),
             });
         }
         let is_fine = |(state, _): &&(Arc<State>, bool)| is_there(state) && !is_behind(state);
@@ -105,7 +130,7 @@ impl Primaries {
             state.exclude(match state.standing() {
                 Standing::Out => Exclusion::Out,
                 Standing::Behind if are_fine => Exclusion::Behind,
-                _ => Exclusion::None,
+                _ => of_source(state),
             });
         }
         let is_known = |(state, _): &&(Arc<State>, bool)| {

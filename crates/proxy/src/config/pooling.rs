@@ -157,7 +157,7 @@ pub struct ReplicaReads {
     /// What they show.
     pub consistency: Consistency,
     /// How far a replica may be behind its primary, by its own account; one that is further behind, or does not know, is not used.
-    /// `None`: any lag will do. The lag is found by health checks.
+    /// `None`: any lag will do, also that of a replica whose source is no backend. The lag is found by health checks.
     pub max_lag: Option<Duration>,
     /// How long a read waits on a replica for the client's own changes, before it is done on the primary.
     pub read_wait: Duration,

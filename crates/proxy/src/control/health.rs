@@ -33,7 +33,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_net::evented::Address;
 
 use super::{View, spawn};
-use crate::backend::{Backend, Lag, Membership, TOO_MANY_CONNECTIONS, Telling};
+use crate::backend::{Backend, Lag, Lineage, Membership, TOO_MANY_CONNECTIONS, Telling};
 use crate::config::{HealthConfig, HealthLogin};
 use crate::errand::Errand;
 use crate::lock::lock;
@@ -161,6 +161,8 @@ struct Known {
     membership: Membership,
     /// How far it is behind its primary.
     lag: Option<Lag>,
+    /// By what others know it, and which servers it replicates from.
+    lineage: Lineage,
     /// Which other servers there are.
     telling: Option<Telling>,
     /// What an administrator should know.
@@ -271,6 +273,7 @@ fn learn_part(
         read_only: Some(read_only),
         membership,
         lag: None,
+        lineage: Lineage::default(),
         telling: None,
         warning,
     };
@@ -281,11 +284,19 @@ fn learn_part(
             known.warning.get_or_insert(why);
         }
     }
+    if replication.serves_reads() {
+        known.lineage.own = lag::own_id(connection)?;
+    }
     if read_only && replication.serves_reads() {
         match lag::ask(connection) {
-            Ok(Ok(lag)) => known.lag = Some(lag),
-            Ok(Err(why)) if replication.has_max_lag() => known.note_unknown_lag(&why),
-            Ok(Err(_)) => {}
+            Ok(replicating) => {
+                known.lineage.sources = replicating.sources;
+                match replicating.lag {
+                    Ok(lag) => known.lag = Some(lag),
+                    Err(why) if replication.has_max_lag() => known.note_unknown_lag(&why),
+                    Err(_) => {}
+                }
+            }
             // It serves, and may have other replicas beside it.
             Err(error) if error.server().is_some() => known.note_unknown_lag(&error.to_string()),
             Err(error) => return Err(error),
@@ -344,6 +355,7 @@ fn learn(
         Answer::Fine { known } => {
             let was_second = backend.is_second();
             backend.replication().set_lag(known.lag);
+            backend.note_lineage(known.lineage);
             backend.set_part(known.read_only, known.membership);
             if let Some(telling) = known.telling {
                 backend.topology().learn(telling);
@@ -351,7 +363,7 @@ fn learn(
             if backend.is_second() && !was_second {
                 log.event(Event::SecondPrimary { backend: name() });
             }
-            match known.warning {
+            match backend.wrong_source().or(known.warning) {
                 Some(why) => warn(backend, why, log),
                 None => health.turns().last_error = None,
             }

@@ -7,7 +7,7 @@ use crate::config::RuleConfig;
 use crate::stats::ClientInfo;
 
 /// The state of a backend. One that is up and on standby plays no part by its role as long as it is read only, or is not. A replica, or
-/// another member of the primary's cluster, serves reads, unless it is lagging.
+/// another member of the primary's cluster, serves reads, unless it is lagging, or replicates from a server that does not follow the primary.
 pub(super) fn backend_state(backend: &Backend) -> &'static str {
     let replication = backend.replication();
     let serves_reads = replication.serves_reads();
@@ -17,6 +17,7 @@ pub(super) fn backend_state(backend: &Backend) -> &'static str {
         (true, _) if backend.is_drained() => "drained",
         (true, _) if backend.is_second() => "second primary",
         (true, _) if backend.is_desynced() => "desynced",
+        (true, _) if backend.has_wrong_source() => "wrong source",
         (true, _) if backend.serves_part(Part::Reads) == Some(true) && serves_reads => "replica",
         (true, _) if has_reads && !replication.keeps_up() => "lagging",
         (true, Some(false)) => "standby",

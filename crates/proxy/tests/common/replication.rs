@@ -39,11 +39,27 @@ pub(crate) fn is_mariadb(server: &Server) -> bool {
 
 /// Has the replica follow the primary, which is at this address, both as they are now. What prepares the two runs on each of them first.
 pub(crate) fn follow(host: &str, primary: &Server, replica: &Server, prepare: [&[&str]; 2]) {
-    let (mut first, mut second) = (direct(primary), direct(replica));
+    for (server, prepare) in [primary, replica].into_iter().zip(prepare) {
+        begin_log(server);
+        run_all(&mut direct(server), prepare);
+    }
+    follow_from_start(host, primary, replica);
+}
+
+/// What is in a server now is in no log.
+pub(crate) fn begin_log(server: &Server) {
+    let reset = match is_mariadb(server) {
+        true => "RESET MASTER",
+        false => "RESET BINARY LOGS AND GTIDS",
+    };
+    run_all(&mut direct(server), &[reset]);
+}
+
+/// Has the replica follow the primary with all that is in its log.
+pub(crate) fn follow_from_start(host: &str, primary: &Server, replica: &Server) {
     let port = primary.port();
-    let (reset, source, start) = match is_mariadb(primary) {
+    let (source, start) = match is_mariadb(primary) {
         true => (
-            "RESET MASTER",
             format!(
                 "CHANGE MASTER TO MASTER_HOST = '{host}', MASTER_PORT = {port}, MASTER_USER = 'root', \
                  MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos"
@@ -51,7 +67,6 @@ pub(crate) fn follow(host: &str, primary: &Server, replica: &Server, prepare: [&
             "START SLAVE",
         ),
         false => (
-            "RESET BINARY LOGS AND GTIDS",
             format!(
                 "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_PORT = {port}, SOURCE_USER = 'root', \
                  SOURCE_PASSWORD = '{PASSWORD}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
@@ -59,11 +74,10 @@ pub(crate) fn follow(host: &str, primary: &Server, replica: &Server, prepare: [&
             "START REPLICA",
         ),
     };
-    for (conn, prepare) in [&mut first, &mut second].into_iter().zip(prepare) {
-        run_all(conn, &[reset]);
-        run_all(conn, prepare);
-    }
-    run_all(&mut second, &[&source, start, "SET GLOBAL read_only = 1"]);
+    run_all(
+        &mut direct(replica),
+        &[&source, start, "SET GLOBAL read_only = 1"],
+    );
 }
 
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {

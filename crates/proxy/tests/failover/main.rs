@@ -17,4 +17,5 @@ mod planned;
 mod replicas;
 #[path = "../common/replication.rs"]
 mod replication;
+mod sources;
 mod stall;

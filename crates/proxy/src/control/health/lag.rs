@@ -1,4 +1,4 @@
-//! How far a server is behind its primary, by its own account.
+//! How far a server is behind its primary, by its own account, and which servers it replicates from.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Error, Row};
 
 use super::behind::{by_domain, by_source};
-use crate::backend::Lag;
+use crate::backend::{Lag, ServerId, Source};
 
 /// Of MySQL as of 8.0.22, and of MariaDB with all of its connections.
 const QUESTIONS: [(&str, &str); 2] = [
@@ -14,38 +14,101 @@ const QUESTIONS: [(&str, &str); 2] = [
     ("SHOW ALL SLAVES STATUS", "Seconds_Behind_Master"),
 ];
 
-/// The largest lag of its sources, or why it is not known.
-///
+/// What a server says of its replication.
+#[derive(Debug)]
+pub(super) struct Replicating {
+    /// The largest lag of its sources, or why it is not known.
+    pub(super) lag: Result<Lag, String>,
+    pub(super) sources: Vec<Source>,
+}
+
 /// # Errors
 /// As the server's, as where the login must not ask.
-pub(super) fn ask(connection: &mut Connection) -> Result<Result<Lag, String>, Error> {
+pub(super) fn ask(connection: &mut Connection) -> Result<Replicating, Error> {
     let is_mariadb = connection.server_version().contains("MariaDB");
-    let (sql, column) = QUESTIONS[usize::from(is_mariadb)];
+    let (sql, _) = QUESTIONS[usize::from(is_mariadb)];
     let mut rows = connection.query(sql)?;
-    let mut lag: Option<Lag> = None;
+    let mut replicating = Replicating {
+        lag: Err("it replicates from no server".to_owned()),
+        sources: Vec::new(),
+    };
     while let Some(row) = rows.next()? {
-        let threads = match is_mariadb {
-            true => ["Slave_IO_Running", "Slave_SQL_Running"],
-            false => ["Replica_IO_Running", "Replica_SQL_Running"],
+        let is_first = replicating.sources.is_empty();
+        replicating.lag = match (replicating.lag, lag(&row, is_mariadb)?) {
+            (_, first) if is_first => first,
+            (Err(why), _) | (_, Err(why)) => Err(why),
+            (Ok(one), Ok(other)) => Ok(Lag {
+                time: one.time.max(other.time),
+                transactions: one.transactions.max(other.transactions),
+            }),
         };
-        for thread in threads {
-            // One that does not receive anything knows nothing of its lag, whatever it says.
-            let state = row.get::<&str>(thread)?;
-            if state != "Yes" {
-                return Ok(Err(format!("{thread} is {state}")));
-            }
-        }
-        let Some(seconds) = row.get::<Option<u64>>(column)? else {
-            return Ok(Err(format!("{column} is NULL")));
-        };
-        let before = lag.unwrap_or_default();
-        lag = Some(Lag {
-            time: before.time.max(Duration::from_secs(seconds)),
-            transactions: before.transactions.max(transactions(&row, is_mariadb)),
-        });
+        replicating.sources.push(source(&row, is_mariadb)?);
     }
     rows.finish()?;
-    Ok(lag.ok_or_else(|| "it replicates from no server".to_owned()))
+    Ok(replicating)
+}
+
+/// How far it is behind one source.
+fn lag(row: &Row<'_>, is_mariadb: bool) -> Result<Result<Lag, String>, Error> {
+    let threads = match is_mariadb {
+        true => ["Slave_IO_Running", "Slave_SQL_Running"],
+        false => ["Replica_IO_Running", "Replica_SQL_Running"],
+    };
+    for thread in threads {
+        // One that does not receive anything knows nothing of its lag, whatever it says.
+        let state = row.get::<&str>(thread)?;
+        if state != "Yes" {
+            return Ok(Err(format!("{thread} is {state}")));
+        }
+    }
+    let (_, column) = QUESTIONS[usize::from(is_mariadb)];
+    let seconds = row.get::<Option<u64>>(column)?;
+    Ok(match seconds {
+        Some(seconds) => Ok(Lag {
+            time: Duration::from_secs(seconds),
+            transactions: transactions(row, is_mariadb),
+        }),
+        None => Err(format!("{column} is NULL")),
+    })
+}
+
+/// Which server this one is.
+fn source(row: &Row<'_>, is_mariadb: bool) -> Result<Source, Error> {
+    let [host, port, number] = match is_mariadb {
+        true => ["Master_Host", "Master_Port", "Master_Server_Id"],
+        false => ["Source_Host", "Source_Port", "Source_Server_Id"],
+    };
+    let uuid = match is_mariadb {
+        true => "",
+        false => row.get::<Option<&str>>("Source_UUID")?.unwrap_or_default(),
+    };
+    Ok(Source {
+        id: ServerId {
+            number: row.get(number)?,
+            uuid: uuid.into(),
+        },
+        address: format!("{}:{}", row.get::<&str>(host)?, row.get::<u16>(port)?).into(),
+    })
+}
+
+/// By what others know this server; the default where it does not say.
+///
+/// # Errors
+/// As of the connection.
+pub(super) fn own_id(connection: &mut Connection) -> Result<ServerId, Error> {
+    let is_mariadb = connection.server_version().contains("MariaDB");
+    let sql = match is_mariadb {
+        true => "SELECT @@global.server_id, ''",
+        false => "SELECT @@global.server_id, @@global.server_uuid",
+    };
+    match connection.query_one::<(u32, String)>(sql) {
+        Ok((number, uuid)) => Ok(ServerId {
+            number,
+            uuid: uuid.into(),
+        }),
+        Err(error) if error.server().is_some() && !error.is_closed() => Ok(ServerId::default()),
+        Err(error) => Err(error),
+    }
 }
 
 /// How many it has received from a source and not applied; `None` where it does not replicate by global ids.
