@@ -186,7 +186,7 @@ pub struct Failure {
 const SECURE_TRANSPORT: u16 = 3159;
 
 /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`.
-const NOT_CONNECTED: u16 = 1429;
+pub(crate) const NOT_CONNECTED: u16 = 1429;
 
 /// `ER_NET_PACKET_TOO_LARGE`: more than `max_allowed_packet`.
 const PACKET_TOO_LARGE: u16 = 1153;

@@ -82,6 +82,7 @@ impl Facts {
     /// With which capabilities the proxy logs in for a client: whoever has the same can use the same connections.
     pub(crate) fn shared(&self, agreed: Capabilities) -> Capabilities {
         let shared = agreed.difference(LOGIN).difference(UNSHARED);
-        shared | self.capabilities.intersection(Capabilities::SESSION_TRACK)
+        // A server without it is refused.
+        shared | Capabilities::SESSION_TRACK
     }
 }

@@ -13,11 +13,8 @@ const TRACKERS: &[u8] = b"SET session_track_system_variables = '*', session_trac
 /// On MySQL, the ids of the session's own transactions. On MariaDB a variable has them, `last_gtid`.
 const GTIDS: &[u8] = b"SET session_track_gtids = OWN_GTID";
 
-/// Appends the commands that turn the trackers on, where the server has them. Ids of transactions are of use where reads go elsewhere.
+/// Appends the commands that turn the trackers on. Ids of transactions are of use where reads go elsewhere.
 pub(crate) fn put_trackers(out: &mut Vec<u8>, capabilities: Capabilities, part: Part) {
-    if !capabilities.contains(Capabilities::SESSION_TRACK) {
-        return;
-    }
     put_packet(out, CommandByte::QUERY, TRACKERS);
     if part == Part::Writes && is_mysql(capabilities) {
         put_packet(out, CommandByte::QUERY, GTIDS);

@@ -21,4 +21,5 @@ mod silent;
 mod state;
 mod timeout;
 mod types;
+mod untracked;
 mod variables;

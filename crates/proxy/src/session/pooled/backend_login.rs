@@ -14,6 +14,7 @@ use onecopy_wire::{Core, Step};
 
 use crate::backend::{Part, TOO_MANY_CONNECTIONS};
 use crate::config::BackendConfig;
+use crate::failure::NOT_CONNECTED;
 use crate::pooling::accounts::Account;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::facts::Facts;
@@ -25,6 +26,12 @@ use onecopy_mysql_proto::packet::CommandByte;
 
 /// `ER_ACCESS_DENIED_ERROR`.
 const ACCESS_DENIED: u16 = 1045;
+
+/// `ER_UNKNOWN_SYSTEM_VARIABLE`
+const UNKNOWN_VARIABLE: u16 = 1193;
+
+/// What a server without the capability is told to be missing.
+const LACKS_TRACKING: &str = "it lacks the capability CLIENT_SESSION_TRACK";
 
 /// How far a login is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,6 +260,9 @@ impl BackendLogin {
                 let core = handshake.into_core();
                 self.connection_id = core.session().connection_id;
                 self.capabilities = core.session().capabilities;
+                if !self.capabilities.contains(Capabilities::SESSION_TRACK) {
+                    return Err(self.reports_nothing(LACKS_TRACKING));
+                }
                 let mut out = Vec::new();
                 setup::put_trackers(&mut out, self.capabilities, self.part);
                 put_packet(&mut out, CommandByte::QUERY, VARIABLES);
@@ -267,6 +277,20 @@ impl BackendLogin {
                 Ok(true)
             }
         }
+    }
+
+    /// The server can't be shared, as it does not report what changes in a session: what one client sets, the next one would find.
+    fn reports_nothing(&mut self, why: &str) -> String {
+        let message = format!(
+            "it does not report what changes in a session ({why}), so clients can't share its connections; use a listener with mode = \"pass\""
+        );
+        self.refusal = Some(Refusal {
+            code: NOT_CONNECTED,
+            sql_state: None,
+            message: format!("Can't connect to a MySQL server for this client: {message}"),
+            is_of_server: true,
+        });
+        message
     }
 
     /// Whether the trackers are on and all variables are known.
@@ -285,13 +309,21 @@ impl BackendLogin {
         let _ = self.half.buffers.consume(n);
         self.half.buffers.need(need, 0);
         if let Some(error) = setup.exchange.error() {
-            let text = ErrPacket::decode(error).map_or_else(
-                |_| String::new(),
-                |error| String::from_utf8_lossy(error.message).into_owned(),
+            let (code, text) = ErrPacket::decode(error).map_or_else(
+                |_| Default::default(),
+                |error| {
+                    (
+                        error.code,
+                        String::from_utf8_lossy(error.message).into_owned(),
+                    )
+                },
             );
-            return Err(format!(
-                "it does not report changes of the session, which a pool needs: {text}"
-            ));
+            return Err(match code {
+                UNKNOWN_VARIABLE => self.reports_nothing(&text),
+                _ => format!(
+                    "it can't be asked to report what changes in a session: {text} ({code})"
+                ),
+            });
         }
         Ok(setup.exchange.is_over())
     }
