@@ -10,6 +10,10 @@ pub(crate) enum Type {
     Int,
     UInt,
     Double,
+    /// A vector: `FP32` and its bytes, or `VALUES`, their number and the values.
+    Vector,
+    /// The same, or `ELE` and an element that has one.
+    Query,
 }
 
 /// One argument, or several that belong together.
@@ -60,7 +64,15 @@ pub(crate) struct Sequence {
     /// What comes behind `@`.
     pub(crate) since: Option<String>,
     /// What comes behind `->`: the shape of the reply, once this was chosen.
-    pub(crate) shape: Option<String>,
+    pub(crate) shape: Option<Shape>,
+}
+
+/// The shape of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// If the shape depends on the one before it: the trait that says which one follows.
+    pub(crate) of: Option<String>,
+    pub(crate) name: String,
 }
 
 /// The enums of arguments, with their words.
@@ -86,9 +98,24 @@ pub(crate) fn sequence(reader: &mut Reader<'_>, is_inner: bool) -> Result<Sequen
         sequence.since = Some(reader.version()?);
     }
     if is_inner && reader.take("->") {
-        sequence.shape = Some(reader.word()?.to_owned());
+        sequence.shape = Some(shape(reader)?);
     }
     Ok(sequence)
+}
+
+/// `Scores`, or `Similarity::Scored`.
+fn shape(reader: &mut Reader<'_>) -> Result<Shape> {
+    let first = reader.word()?.to_owned();
+    Ok(match reader.take("::") {
+        true => Shape {
+            of: Some(first),
+            name: reader.word()?.to_owned(),
+        },
+        false => Shape {
+            of: None,
+            name: first,
+        },
+    })
 }
 
 fn argument(reader: &mut Reader<'_>) -> Result<Option<Argument>> {
@@ -160,11 +187,13 @@ fn type_of(reader: &mut Reader<'_>) -> Result<Type> {
         "int" => Type::Int,
         "uint" => Type::UInt,
         "double" => Type::Double,
+        "vector" => Type::Vector,
+        "query" => Type::Query,
         other => {
             return error_at(
                 at,
                 format!(
-                    "`{other}` is not a type of arguments; write text, key, int, uint, double, or an enum with its words: `Side<LEFT | RIGHT>`"
+                    "`{other}` is not a type of arguments; write text, key, int, uint, double, vector, query, or an enum with its words: `Side<LEFT | RIGHT>`"
                 ),
             );
         }

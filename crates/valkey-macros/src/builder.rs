@@ -64,16 +64,16 @@ impl Builder {
     fn value(&mut self, argument: &Argument) {
         let parameter = parameter(argument);
         let target = format!("self.{}", parameter.name);
-        let is_list = parameter.kind.is_list();
+        let has_count = parameter.kind.has_count();
         self.items.push(Item {
             field: parameter.name.clone(),
             of: parameter.kind.field().to_owned(),
-            count: if is_list {
+            count: if has_count {
                 format!("{target}.count()")
             } else {
                 String::new()
             },
-            fixed: usize::from(!is_list),
+            fixed: usize::from(!has_count),
             write: format!("request.part(&{target});"),
             keys: keys(argument, &target),
             parameter: Some(parameter),

@@ -75,6 +75,9 @@ impl<'d> Code<'d> {
         if let Some(version) = &declaration.deprecated {
             text = text + " Deprecated since " + version + ".";
         }
+        if let Some(module) = &declaration.only {
+            text = text + " Only " + module + " has it.";
+        }
         for item in self.items.iter().filter(|item| item.is_required) {
             let methods = item.methods.iter().map(|one| format!("`{}`", one.name));
             let methods: Vec<String> = methods.collect();
@@ -154,8 +157,15 @@ impl<'d> Code<'d> {
             .collect();
         let (result, last) = match &method.shape {
             Some(shape) => {
-                let generics = self.generics("'a", &format!("shape::{shape}"));
-                (self.of.clone() + &generics, "self.reshape()")
+                let (of, bound) = match &shape.of {
+                    None => (format!("shape::{}", shape.name), String::new()),
+                    Some(of) => (
+                        format!("<S as shape::{of}>::{}", shape.name),
+                        format!(" where S: shape::{of}"),
+                    ),
+                };
+                let result = self.of.clone() + &self.generics("'a", &of) + &bound;
+                (result, "self.reshape()")
             }
             None => ("Self".to_owned(), "self"),
         };

@@ -27,6 +27,8 @@ pub(crate) struct Declaration {
     pub(crate) complexity: String,
     pub(crate) since: String,
     pub(crate) deprecated: Option<String>,
+    /// The module that alone has the command, of those that have its family.
+    pub(crate) only: Option<String>,
     pub(crate) arity: Option<i32>,
     pub(crate) flags: Vec<String>,
     /// The argument that says how long the server may take to reply, and its unit.
@@ -182,6 +184,7 @@ fn fact(reader: &mut Reader<'_>, declaration: &mut Declaration) -> Result<()> {
         "O" => declaration.complexity = complexity(reader)?,
         "since" => declaration.since = reader.version()?,
         "deprecated" => declaration.deprecated = Some(reader.version()?),
+        "only" => declaration.only = Some(reader.name()?),
         "usage" => declaration.usage = Some(reader.string()?),
         "arity" => declaration.arity = Some(arity(reader)?),
         "BLOCKING" if reader.is(&Kind::Open('(')) => {
@@ -195,7 +198,7 @@ fn fact(reader: &mut Reader<'_>, declaration: &mut Declaration) -> Result<()> {
             return error_at(
                 at,
                 format!(
-                    "`{other}` is not a fact; write `O(...)`, `since`, `deprecated`, `arity`, `usage`, or a flag: {}",
+                    "`{other}` is not a fact; write `O(...)`, `since`, `deprecated`, `only`, `arity`, `usage`, or a flag: {}",
                     FLAGS.join(", ")
                 ),
             );

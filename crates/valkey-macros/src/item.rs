@@ -1,6 +1,6 @@
 //! Fields and methods of a command's builder, and how a field is written.
 
-use crate::argument::{Argument, Type};
+use crate::argument::{Argument, Shape, Type};
 use crate::name::{camel, plural, snake};
 use crate::usage;
 
@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Args,
     Pairs,
     Triples,
+    Vector,
+    Query,
     /// One of several words, and the first of them.
     Enum(String, String),
 }
@@ -34,7 +36,7 @@ pub(crate) struct Method {
     pub(crate) body: String,
     pub(crate) doc: String,
     /// The shape of the reply afterwards.
-    pub(crate) shape: Option<String>,
+    pub(crate) shape: Option<Shape>,
 }
 
 /// One field, and how it is written; or, without a field, a word that is always there.
@@ -69,6 +71,8 @@ impl Kind {
             Self::Args => "Args<'a>",
             Self::Pairs => "Pairs<'a>",
             Self::Triples => "Triples<'a>",
+            Self::Vector => "Vector<'a>",
+            Self::Query => "Query<'a>",
             Self::Enum(name, _) => name,
         }
     }
@@ -86,6 +90,11 @@ impl Kind {
         self.field().ends_with("<'a>")
     }
 
+    /// Whether it is not always one argument.
+    pub(crate) fn has_count(&self) -> bool {
+        self.is_list() || matches!(self, Self::Vector | Self::Query)
+    }
+
     pub(crate) fn is_list(&self) -> bool {
         matches!(self, Self::Args | Self::Pairs | Self::Triples)
     }
@@ -99,6 +108,8 @@ impl Kind {
             Self::Double => "1.5".to_owned(),
             Self::Pairs => "(\"x\", \"y\")".to_owned(),
             Self::Triples => "(1.5, 2.5, \"x\")".to_owned(),
+            Self::Vector => "Vector::fp32(\"x\")".to_owned(),
+            Self::Query => "Query::element(\"x\")".to_owned(),
             Self::Enum(name, word) => format!("{name}::{}", camel(word)),
         }
     }
@@ -129,6 +140,8 @@ pub(crate) fn parameter(argument: &Argument) -> Parameter {
                 Type::Int => Kind::Int,
                 Type::UInt => Kind::UInt,
                 Type::Double => Kind::Double,
+                Type::Vector => Kind::Vector,
+                Type::Query => Kind::Query,
             },
         ),
         Argument::OneWord { name, of, words } => {

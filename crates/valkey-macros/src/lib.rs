@@ -40,7 +40,7 @@ use token::{Error, Kind};
 ///
 /// | argument | meaning |
 /// |----------|---------|
-/// | `value`, `seconds: int` | a value, and the parameter of the function. Its type is `text`, `key`, `int`, `uint` or `double`. Without a type it is a key if its name is `key`, and a text otherwise |
+/// | `value`, `seconds: int` | a value, and the parameter of the function. Its type is `text`, `key`, `int`, `uint`, `double`, `vector` or `query`. Without a type it is a key if its name is `key`, and a text otherwise |
 /// | `member...`, `keys: key...` | one or more values, with one parameter |
 /// | `data: (field value)...` | one or more pairs, or triples; the type `key` of the first value makes keys of them |
 /// | `numkeys key...` | the number of keys, which has no parameter, and the keys |
@@ -56,7 +56,8 @@ use token::{Error, Kind};
 /// | `[member...]!` | optional for the server, but the command is of no use without it: a parameter of the function |
 ///
 /// The end of an option can have two marks: `[GET @6.2.0]` is the first version that has it, and `[WITHSCORES -> Scores]` is the shape of the
-/// reply with it, a type of `command::shape`. A command with such an option has a shape as its own reply, too.
+/// reply with it, a type of `command::shape`, or `[WITHSCORES -> Similarity::Scored]` if it depends
+/// on the shape before, whose trait `Similarity` says which one follows. A command with such an option has a shape as its own reply, too.
 ///
 /// Facts are separated by commas, and only `since` is mandatory:
 ///
@@ -64,6 +65,7 @@ use token::{Error, Kind};
 /// |------|---------|
 /// | `O(N)`, `"O(L + (N-K)log(N))"` | the time complexity; one with spaces is in quotes |
 /// | `since 2.0.0`, `deprecated 2.6.12` | versions |
+/// | `only RedisJSON` | the module that alone has the command, where several have its family |
 /// | `READONLY`, `KEYLESS`, ... | `Flags` of the command |
 /// | `BLOCKING(timeout seconds)` | the argument that says how long the server may wait, and its unit. If it is an option, the command blocks only with it |
 /// | `arity -3` | the number of words, for a command that takes another number than its arguments say |

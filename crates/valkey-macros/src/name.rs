@@ -8,11 +8,12 @@ const KEYWORDS: [&str; 38] = [
     "unsafe", "use", "where", "while",
 ];
 
-/// The name of a function, a method, a field: `CLIENT NO-EVICT` is `client_no_evict`, and `TYPE` is `type_`.
+/// The name of a function, a method, a field: `CLIENT NO-EVICT` is `client_no_evict`, `JSON.GET` is `json_get`, and `TYPE`
+/// is `type_`.
 pub(crate) fn snake(name: &str) -> String {
     let name = name
         .to_lowercase()
-        .replace(['-', ' '], "_")
+        .replace(['-', ' ', '.'], "_")
         .replace('=', "equal")
         .replace('~', "approximately");
     match KEYWORDS.contains(&name.as_str()) {

@@ -150,6 +150,47 @@ fn an_option_that_changes_the_reply_changes_the_type_of_the_command() {
     );
     assert!(code.contains("-> X<'a, shape::Scores> { self.withscores = true; self.reshape() }"));
     assert!(code.contains("type Output<'r> = S::Output<'r>;"));
+    let declaration = one("X key [WITHSCORES -> Similarity::Scored] -> Bulks, since 1.0.0;");
+    let code = Code::new(&declaration).unwrap().all();
+    assert!(
+        code.contains(
+            "-> X<'a, <S as shape::Similarity>::Scored> where S: shape::Similarity { self.withscores = true; \
+             self.reshape() }"
+        ),
+        "{code}"
+    );
+}
+
+#[test]
+fn a_vector_is_two_words_or_more() {
+    for (kind, usage) in [
+        ("vector", "X <FP32 v | VALUES num v [v ...]> element"),
+        (
+            "query",
+            "X <ELE element | FP32 v | VALUES num v [v ...]> element",
+        ),
+    ] {
+        let declaration = with(&format!("v: {kind} element"));
+        assert_eq!(
+            (declaration.usage().as_str(), declaration.arity()),
+            (usage, -4)
+        );
+        let code = Code::new(&declaration).unwrap().all();
+        assert!(
+            code.contains("request.begin(2 + self.v.count(), "),
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn a_command_of_one_module_says_so() {
+    let declaration = one("JSON.MERGE key -> (), since 1.0.0, only valkey-json;");
+    assert_eq!(declaration.name, "JSON.MERGE");
+    let code = Code::new(&declaration).unwrap().all();
+    assert!(code.contains("Only valkey-json has it."), "{code}");
+    assert!(code.contains("pub fn json_merge"), "{code}");
+    assert!(code.contains("pub struct JsonMerge"), "{code}");
 }
 
 #[test]

@@ -103,14 +103,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A name of the protocol, whose words are joined by hyphens: `NO-EVICT`, `min-idle-time`.
+    /// A name of the protocol, whose words are joined by hyphens, and by a point behind that of a module: `NO-EVICT`, `min-idle-time`,
+    /// `JSON.GET`.
     pub(crate) fn name(&mut self) -> Result<String> {
         let mut name = self.word()?.to_owned();
-        while self.is_punct('-') {
+        while let Some(&Kind::Punct(joint @ ('-' | '.'))) = self.peek() {
             let Some(Kind::Word(word) | Kind::Literal(word)) = self.peek_after(1) else {
                 break;
             };
-            name.push('-');
+            name.push(joint);
             name.push_str(word);
             self.at += 2;
         }

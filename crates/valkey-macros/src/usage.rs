@@ -41,6 +41,16 @@ fn of(argument: &Argument) -> String {
     match argument {
         Argument::Word(word) => shown(word),
         Argument::NumKeys => "numkeys".to_owned(),
+        Argument::Value {
+            name,
+            kind: Type::Vector,
+            ..
+        } => format!("<{}>", vector(name)),
+        Argument::Value {
+            name,
+            kind: Type::Query,
+            ..
+        } => format!("<ELE element | {}>", vector(name)),
         Argument::Value { name, is_list, .. } => match is_list {
             true => format!("{name} [{name} ...]"),
             false => name.clone(),
@@ -52,6 +62,10 @@ fn of(argument: &Argument) -> String {
         }
         Argument::Group(group) => of_group(group),
     }
+}
+
+fn vector(name: &str) -> String {
+    format!("FP32 {name} | VALUES num {name} [{name} ...]")
 }
 
 fn of_group(group: &Group) -> String {
@@ -103,6 +117,10 @@ pub(crate) fn arity(name: &str, arguments: &[Argument]) -> i32 {
 fn least(argument: &Argument) -> usize {
     match argument {
         Argument::Tuples { values, .. } => values.len(),
+        Argument::Value {
+            kind: Type::Vector | Type::Query,
+            ..
+        } => 2,
         Argument::Group(group) if group.is_optional => 0,
         Argument::Group(group) => {
             let lengths = group.alternatives.iter();
@@ -116,8 +134,12 @@ fn least(argument: &Argument) -> usize {
 /// Whether the number of its words can differ.
 fn is_open(argument: &Argument) -> bool {
     match argument {
+        Argument::Value {
+            kind: Type::Vector | Type::Query,
+            ..
+        }
+        | Argument::Tuples { .. } => true,
         Argument::Value { is_list, .. } => *is_list,
-        Argument::Tuples { .. } => true,
         Argument::Group(group) => {
             let lengths: Vec<usize> = group
                 .alternatives

@@ -24,7 +24,11 @@ pub mod generic;
 pub mod geo;
 pub mod hash;
 pub mod hyperloglog;
+#[cfg(feature = "modules")]
+pub mod json;
 pub mod list;
+#[cfg(feature = "modules")]
+mod matches;
 mod output;
 mod owned;
 pub mod pubsub;
@@ -34,12 +38,16 @@ pub mod sentinel;
 pub mod server;
 pub mod set;
 pub mod shape;
+#[cfg(feature = "modules")]
+mod similar;
 pub mod sorted_set;
 pub mod stream;
 pub mod string;
 pub mod table;
 pub mod transactions;
 mod typed;
+#[cfg(feature = "modules")]
+pub mod vector_set;
 mod view;
 pub mod word;
 
@@ -50,8 +58,12 @@ use onecopy_resp_proto::Reply;
 pub use blocking::Blocking;
 pub use error::DecodeError;
 pub use flags::Flags;
+#[cfg(feature = "modules")]
+pub use matches::Matches;
 pub use output::FromReply;
 pub use raw::{Raw, raw};
+#[cfg(feature = "modules")]
+pub use similar::Similar;
 #[cfg(feature = "caching")]
 pub(crate) use table::encoded_name;
 pub use table::table;

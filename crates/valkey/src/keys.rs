@@ -100,7 +100,7 @@ fn rule(words: &impl Words) -> Rule {
         "DEL" | "UNLINK" | "EXISTS" | "TOUCH" | "MGET" | "WATCH" | "PFCOUNT" | "PFMERGE"
         | "SDIFF" | "SINTER" | "SUNION" | "SDIFFSTORE" | "SINTERSTORE" | "SUNIONSTORE"
         | "SSUBSCRIBE" | "SUNSUBSCRIBE" => ALL,
-        "BLPOP" | "BRPOP" | "BZPOPMAX" | "BZPOPMIN" => Rule::Range {
+        "BLPOP" | "BRPOP" | "BZPOPMAX" | "BZPOPMIN" | "JSON.MGET" => Rule::Range {
             first: 1,
             behind: 1,
             step: 1,
@@ -109,6 +109,11 @@ fn rule(words: &impl Words) -> Rule {
             first: 1,
             behind: 0,
             step: 2,
+        },
+        "JSON.MSET" => Rule::Range {
+            first: 1,
+            behind: 0,
+            step: 3,
         },
         "RENAME" | "RENAMENX" | "COPY" | "LMOVE" | "BLMOVE" | "RPOPLPUSH" | "BRPOPLPUSH"
         | "SMOVE" | "LCS" | "GEOSEARCHSTORE" | "ZRANGESTORE" => Rule::Range {
@@ -150,7 +155,7 @@ fn rule(words: &impl Words) -> Rule {
 }
 
 fn has_key_behind_subcommand(name: &str) -> bool {
-    let containers = ["OBJECT ", "XGROUP ", "XINFO "];
+    let containers = ["OBJECT ", "XGROUP ", "XINFO ", "JSON.DEBUG "];
     name == "MEMORY USAGE"
         || !name.ends_with(" HELP")
             && containers

@@ -41,6 +41,7 @@
 //! |---------|-|
 //! | `derive` | `#[derive(FromReply)]`, `ToPairs` and `ToArg`: structs as hashes and as entries of streams, newtypes, enums |
 //! | `json` | `Json` and `serde_json::Value` as values |
+//! | `modules` | typed commands of JSON documents (valkey-json, RedisJSON) and of vector sets (Redis 8): `command::json`, `command::vector_set` |
 //! | `tracing` | commands as spans of `tracing`, with OpenTelemetry's attributes |
 //!
 //! # Many commands
@@ -123,6 +124,8 @@ mod to_arg;
 mod transaction;
 mod tuples;
 mod url;
+#[cfg(feature = "modules")]
+mod vector;
 
 pub use arg::Arg;
 pub use args::Args;
@@ -149,3 +152,5 @@ pub use secret::Password;
 pub use to_arg::ToArg;
 pub use transaction::{Executed, Results};
 pub use tuples::{Pairs, Triples};
+#[cfg(feature = "modules")]
+pub use vector::{Query, Vector};

@@ -8,8 +8,9 @@ use std::io::IoSlice;
 use onecopy_wire::WriteQueue;
 
 use crate::command::{
-    Command, Flags, bitmap, cluster, connection, generic, geo, hash, hyperloglog, list, pubsub,
-    raw, scripting, sentinel, server, set, sorted_set, stream, string, table, transactions,
+    Command, Flags, bitmap, cluster, connection, generic, geo, hash, hyperloglog, json, list,
+    pubsub, raw, scripting, sentinel, server, set, sorted_set, stream, string, table, transactions,
+    vector_set,
 };
 use crate::request::Request;
 
@@ -46,6 +47,7 @@ fn every_command_of_the_table_is_typed_but_those_that_only_hold_others() {
         "COMMANDLOG",
         "CONFIG",
         "FUNCTION",
+        "JSON.DEBUG",
         "LATENCY",
         "MEMORY",
         "MODULE",
@@ -80,6 +82,7 @@ fn check_all() -> Check {
         geo::minimal,
         hash::minimal,
         hyperloglog::minimal,
+        json::minimal,
         list::minimal,
         pubsub::minimal,
         scripting::minimal,
@@ -90,6 +93,7 @@ fn check_all() -> Check {
         stream::minimal,
         string::minimal,
         transactions::minimal,
+        vector_set::minimal,
     ] {
         family(&mut check);
     }

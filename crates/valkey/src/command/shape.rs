@@ -65,3 +65,8 @@ shapes! {
     /// For each pending entry its ID, its consumer, the milliseconds since its last delivery, and the number of deliveries.
     Pending => Array<'r, (&'r [u8], &'r [u8], i64, i64)>;
 }
+
+#[cfg(feature = "modules")]
+mod vector_set;
+#[cfg(feature = "modules")]
+pub use vector_set::*;

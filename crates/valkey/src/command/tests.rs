@@ -1,5 +1,7 @@
 //! Commands as they go over the wire, written by hand from the commands' documentation; CR LF is a space.
 
+mod modules;
+
 use super::word::*;
 use super::{
     Blocking, Command, Flags, bitmap, cluster, connection, generic, geo, hash, list, pubsub,

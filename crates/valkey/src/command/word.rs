@@ -76,6 +76,9 @@ words! {
     /// `YES`, `SYNC` or `NO`.
     DebugMode { Yes = "YES", Sync = "SYNC", No = "NO" }
 
+    /// `BF16`, `FP16`, `FP32` or `FP64`.
+    FloatType { Bf16 = "BF16", Fp16 = "FP16", Fp32 = "FP32", Fp64 = "FP64" }
+
     /// `slow`, `large-request` or `large-reply`.
     CommandLog { Slow = "slow", LargeRequest = "large-request", LargeReply = "large-reply" }
 

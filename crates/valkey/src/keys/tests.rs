@@ -63,6 +63,15 @@ fn keys_are_found_at_their_positions() {
         ("CONFIG GET a", ""),
         ("CLIENT x", ""),
         ("BF.ADD a b", "a"),
+        ("JSON.SET a $ 1 NX", "a"),
+        ("JSON.GET a $.x $.y", "a"),
+        ("JSON.MGET a b $.x", "a b"),
+        ("json.mget a $", "a"),
+        ("JSON.MSET a $ 1 b $.x 2", "a b"),
+        ("JSON.DEBUG MEMORY a $", "a"),
+        ("JSON.DEBUG HELP", ""),
+        ("VADD a VALUES 1 0.5 e", "a"),
+        ("VSIM a ELE e COUNT 3", "a"),
     ] {
         assert_eq!(keys(command), expected, "{command}");
     }

@@ -12,24 +12,27 @@ use onecopy_valkey::{Command, Request};
 use onecopy_wire::WriteQueue;
 
 /// The families whose every command is run.
-const FAMILIES: [&str; 11] = [
+const FAMILIES: [&str; 13] = [
     "bitmap",
     "generic",
     "geo",
     "hash",
     "hyperloglog",
+    "json",
     "list",
     "set",
     "sorted_set",
     "stream",
     "string",
     "scripting",
+    "vector_set",
 ];
 
 /// Commands of these families that only hold others, or that a lone server can't carry out.
-const NOT_RUN: [(&str, &str); 13] = [
+const NOT_RUN: [(&str, &str); 14] = [
     ("FUNCTION", "holds others"),
     ("FUNCTION KILL", "nothing runs that it could end"),
+    ("JSON.DEBUG", "holds others"),
     ("MIGRATE", "wants a second server"),
     ("OBJECT", "holds others"),
     ("PFDEBUG", "is for the server's own tests"),
@@ -110,7 +113,12 @@ impl Session {
     pub(crate) fn has(&mut self, name: &'static str) -> bool {
         let has = self.known.contains(name);
         if !has {
-            lacks(name, "this server is older than this command");
+            let reason = match table::find(name).map(|entry| entry.family) {
+                Some("json") => "this server has no JSON module with this command",
+                Some("vector_set") => "this server has no vector sets, or none with this command",
+                _ => "this server is older than this command",
+            };
+            lacks(name, reason);
         }
         has
     }

@@ -49,7 +49,7 @@ fn commands_that_break_the_order_of_replies_are_known_however_they_are_written()
 
 #[test]
 fn what_is_unknown_has_no_flags() {
-    assert_eq!(raw("JSON.GET").arg("k").flags(), Flags::NONE);
+    assert_eq!(raw("BF.EXISTS").arg("k").flags(), Flags::NONE);
     assert_eq!(raw("").flags(), Flags::NONE);
     assert_eq!(raw(17).flags(), Flags::NONE);
     assert_eq!(raw("CLIENT").arg("newer").entry().unwrap().name, "CLIENT");

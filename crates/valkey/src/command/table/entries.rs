@@ -5,12 +5,14 @@ use crate::command::{
     bitmap, cluster, connection, generic, geo, hash, hyperloglog, list, pubsub, scripting,
     sentinel, server, set, sorted_set, stream, string, transactions,
 };
+#[cfg(feature = "modules")]
+use crate::command::{json, vector_set};
 
 /// The rows of a family, sorted by name. The number before a row is made of the first bytes of its name, and names with the same first bytes
 /// are all of one family: comparing names byte by byte would take most of the compiler's time for constants.
 type Rows = [(u128, Entry)];
 
-const FAMILIES: &[&Rows; 17] = &[
+const FAMILIES: &[&Rows] = &[
     bitmap::ENTRIES,
     cluster::ENTRIES,
     connection::ENTRIES,
@@ -18,6 +20,8 @@ const FAMILIES: &[&Rows; 17] = &[
     geo::ENTRIES,
     hash::ENTRIES,
     hyperloglog::ENTRIES,
+    #[cfg(feature = "modules")]
+    json::ENTRIES,
     list::ENTRIES,
     pubsub::ENTRIES,
     scripting::ENTRIES,
@@ -28,6 +32,8 @@ const FAMILIES: &[&Rows; 17] = &[
     stream::ENTRIES,
     string::ENTRIES,
     transactions::ENTRIES,
+    #[cfg(feature = "modules")]
+    vector_set::ENTRIES,
 ];
 
 /// Sorted by name.
@@ -62,7 +68,7 @@ const fn merged() -> [Entry; COUNT] {
 }
 
 /// The family with the least next row, and the place of the least one of the others.
-const fn least(families: &[&Rows; 17], taken: &[usize; 17]) -> (usize, u128) {
+const fn least(families: &[&Rows], taken: &[usize]) -> (usize, u128) {
     let (mut first, mut place, mut second) = (0, u128::MAX, u128::MAX);
     let mut family = 0;
     while family < families.len() {
