@@ -1,4 +1,4 @@
-//! `--scan`, `--bigkeys` and `--memkeys`: all keys, a page at a time.
+//! `--scan`, `--bigkeys`, `--memkeys` and `--hotkeys`: all keys, a page at a time.
 
 mod largest;
 mod list;
@@ -29,6 +29,10 @@ pub(super) struct KeyArgs {
     #[arg(long, groups = ["mode", "keys"], help_heading = HEADING)]
     memkeys: bool,
 
+    /// Find the keys that are used most, by OBJECT FREQ; needs an LFU maxmemory-policy
+    #[arg(long, groups = ["mode", "keys"], help_heading = HEADING)]
+    hotkeys: bool,
+
     /// Only keys that match this glob pattern
     #[arg(long = "match", visible_alias = "pattern", value_name = "PATTERN", requires = "keys", help_heading = HEADING)]
     pattern: Option<String>,
@@ -41,12 +45,12 @@ pub(super) struct KeyArgs {
     #[arg(long, value_name = "KEYS", requires = "keys", default_value_t = COUNT, value_parser = clap::value_parser!(u32).range(1..), help_heading = HEADING)]
     count: u32,
 
-    /// Largest keys of each type that --bigkeys and --memkeys show
+    /// Keys that are shown: of each type by --bigkeys and --memkeys, in all by --hotkeys
     #[arg(long, value_name = "KEYS", requires = "keys", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000), help_heading = HEADING)]
     top: u16,
 
     /// Elements of each key that MEMORY USAGE looks at; 0: all [default: the server's, 5]
-    #[arg(long, visible_alias = "memkeys-samples", value_name = "ELEMENTS", requires = "memkeys", conflicts_with_all = ["scan", "bigkeys"], help_heading = HEADING)]
+    #[arg(long, visible_alias = "memkeys-samples", value_name = "ELEMENTS", requires = "memkeys", conflicts_with_all = ["scan", "bigkeys", "hotkeys"], help_heading = HEADING)]
     samples: Option<u32>,
 }
 
@@ -54,7 +58,7 @@ const HEADING: &str = "Find keys";
 
 impl KeyArgs {
     pub(super) fn is_any(&self) -> bool {
-        self.scan || self.bigkeys || self.memkeys
+        self.scan || self.bigkeys || self.memkeys || self.hotkeys
     }
 }
 

@@ -73,8 +73,8 @@ Formats:
 Clusters:
   Each command goes to the node of its keys; moved slots and failovers are
   followed. A command without keys goes to any node. --scan, --bigkeys,
-  --memkeys, --latency, --stat and MONITOR cover all primaries. The commands
-  between MULTI and EXEC are sent together, to the node of their one slot.
+  --memkeys, --hotkeys, --latency, --stat and MONITOR cover all primaries. The
+  commands between MULTI and EXEC are sent together, to the node of their slot.
   WATCH, SELECT and what else belongs to one connection are refused.
 
 Keys:

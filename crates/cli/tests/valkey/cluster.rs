@@ -219,6 +219,52 @@ fn scans_cover_all_primaries() {
 }
 
 #[test]
+fn the_keys_that_are_used_most_are_found_on_all_primaries() {
+    for position in 0..3 {
+        for setting in ["maxmemory-policy allkeys-lfu", "lfu-log-factor 0"] {
+            let set = format!("CONFIG SET {setting}");
+            cluster().ask(position, &set).unwrap();
+        }
+    }
+    fill("cluster:hot", 300);
+    // Keys of all three nodes.
+    let used = [
+        "cluster:hot:1",
+        "cluster:hot:2",
+        "cluster:hot:3",
+        "cluster:hot:4",
+    ];
+    let reads: String = used
+        .iter()
+        .map(|key| format!("GET {key}\n").repeat(20))
+        .collect();
+    let read = with_input(&["--pipe"], reads.as_bytes());
+    assert_eq!(read.status.code(), Some(0), "{}", stderr(&read));
+    let found = stdout(&[
+        "--hotkeys",
+        "--match",
+        "cluster:hot:*",
+        "--json",
+        "--top",
+        "4",
+    ]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["keys"], 300);
+    let hottest = found["hottest"].as_array().unwrap();
+    let mut keys: Vec<&str> = hottest
+        .iter()
+        .filter_map(|one| one["key"].as_str())
+        .collect();
+    keys.sort_unstable();
+    assert_eq!(keys, used);
+    assert!(
+        hottest
+            .iter()
+            .all(|one| one["frequency"].as_u64() >= Some(20))
+    );
+}
+
+#[test]
 fn an_interrupted_scan_of_a_cluster_shows_what_it_has() {
     fill("cluster:interrupt", 1_000);
     let mut terminal = Terminal::start(onecopy().arg(cluster().url()).args([

@@ -1,4 +1,4 @@
-//! `--scan`, `--bigkeys` and `--memkeys`, on a server of their own.
+//! `--scan`, `--bigkeys`, `--memkeys` and `--hotkeys`, on a server of their own.
 
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
@@ -187,6 +187,123 @@ fn the_keys_with_the_most_memory_are_found() {
     assert!(strings["total"].as_u64().unwrap() > 100_000);
 }
 
+/// A server that counts how often keys are used, with a key that is used all the time.
+fn hot() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let server = Server::start().unwrap();
+        server
+            .ask("CONFIG SET maxmemory-policy allkeys-lfu")
+            .unwrap();
+        // Every access counts, and nothing is forgotten meanwhile.
+        server.ask("CONFIG SET lfu-log-factor 0").unwrap();
+        server.ask("CONFIG SET lfu-decay-time 0").unwrap();
+        let mut lines: String = (0..STRINGS)
+            .map(|number| format!("SET hot:{number} x\n"))
+            .collect();
+        lines += "RPUSH hot:list a\nSET \"hot:odd \\x1b\\n\" x\n";
+        lines += &"LLEN hot:list\n".repeat(50);
+        lines += &"GET hot:7\n".repeat(30);
+        lines += &"GET \"hot:odd \\x1b\\n\"\n".repeat(10);
+        let loaded = with_input(&server, &["--pipe"], lines.as_bytes());
+        assert_eq!(loaded.status.code(), Some(0), "{}", stderr(&loaded));
+        server
+    })
+}
+
+fn hot_keys(arguments: &[&str]) -> String {
+    let output = onecopy()
+        .arg(hot().socket_url())
+        .arg("--hotkeys")
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_keys_that_are_used_most_are_found_whatever_their_type() {
+    let report = hot_keys(&["--top", "3"]);
+    assert!(report.starts_with("2,002 keys in "), "{report}");
+    let lines: Vec<&str> = report.lines().skip(1).collect();
+    assert_eq!(
+        (lines[0], lines[1]),
+        ("", "frequency (0 to 255, logarithmic), highest first")
+    );
+    let of = |line: &str| {
+        let (frequency, key) = line.trim_start().split_once("  ").unwrap();
+        (frequency.parse::<u64>().unwrap(), key.to_owned())
+    };
+    let found: Vec<_> = lines[2..].iter().map(|line| of(line)).collect();
+    let keys: Vec<&str> = found.iter().map(|(_, key)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["\"hot:list\"", "\"hot:7\"", "\"hot:odd \\x1b\\n\""],
+        "{report}"
+    );
+    assert!(
+        found[0].0 >= 50 && found[1].0 >= 30 && found[1].0 < 50,
+        "{report}"
+    );
+    // Asking does not count as use.
+    assert_eq!(hot_keys(&["--top", "3"]).lines().nth(3), Some(lines[2]));
+}
+
+#[test]
+fn keys_that_are_used_most_are_told_to_programs_and_chosen_as_others_are() {
+    let found: Value = serde_json::from_str(&hot_keys(&["--json", "--top", "1"])).unwrap();
+    assert_eq!(
+        (&found["complete"], &found["keys"]),
+        (&true.into(), &2_002.into())
+    );
+    assert_eq!(found["hottest"][0]["key"], "hot:list");
+    assert!(found["hottest"][0]["frequency"].as_u64().unwrap() >= 50);
+    assert_eq!(found["hottest"].as_array().unwrap().len(), 1);
+    let csv = hot_keys(&["--csv", "--top", "1", "--type", "string"]);
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines[0], "frequency,key");
+    assert!(lines[1].ends_with(",hot:7") && lines[2].is_empty(), "{csv}");
+    let none = hot_keys(&["--match", "none"]);
+    assert!(none.starts_with("0 keys in ") && none.lines().count() == 1);
+    let none: Value = serde_json::from_str(&hot_keys(&["--json", "--match", "none"])).unwrap();
+    assert_eq!(none["hottest"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_server_that_does_not_count_accesses_is_an_error_that_says_what_to_set() {
+    let output = onecopy()
+        .args([server().socket_url().as_str(), "--hotkeys"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty(), "{output:?}");
+    for expected in [
+        "its maxmemory-policy is not LFU",
+        "CONFIG SET maxmemory-policy allkeys-lfu",
+        "volatile-lfu",
+    ] {
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_interrupted_search_for_keys_that_are_used_most_shows_them_so_far() {
+    let mut terminal = Terminal::start(onecopy().arg(hot().socket_url()).args([
+        "--hotkeys",
+        "--count",
+        "10",
+        "-i",
+        "0.1",
+    ]));
+    terminal.shows("% of all scanned");
+    terminal.interrupt();
+    terminal.shows(" of about 2,002 keys in ");
+    terminal.shows("highest first");
+    terminal.shows("ended early");
+    assert_eq!(terminal.exit_code(), Some(130));
+}
+
 #[test]
 fn an_interrupt_shows_what_was_found_so_far() {
     for (option, expected) in [
@@ -266,6 +383,13 @@ fn what_does_not_belong_together_is_refused() {
         (&["--scan", "--bigkeys"][..], 2, "cannot be used with"),
         (&["--match", "a*"], 2, "required"),
         (&["--scan", "--samples", "3"], 2, "cannot be used with"),
+        (&["--hotkeys", "--samples", "3"], 2, "cannot be used with"),
+        (&["--hotkeys", "--memkeys"], 2, "cannot be used with"),
+        (
+            &["--hotkeys", "a*"],
+            1,
+            "--hotkeys takes its pattern from --match",
+        ),
         (&["--scan", "-r", "3"], 2, "cannot be used with"),
         (&["--bigkeys", "--meter"], 2, "cannot be used with"),
         (&["--scan", "--count", "0"], 2, "--count"),

@@ -153,10 +153,7 @@ fn what_begins_like_an_option_is_not_sent_as_a_command() {
     for (arguments, expected) in [
         (&["--latency-history"][..], "use --latency -i 15"),
         (&["-3", "PING"], "?protocol=3"),
-        (
-            &["--hotkeys"],
-            "--hotkeys is neither an option nor a command",
-        ),
+        (&["--ldb"], "--ldb is neither an option nor a command"),
         (&["-fraw", "PING"], "-fraw is neither"),
     ] {
         let output = valkey(arguments);

@@ -1,4 +1,4 @@
-//! `--bigkeys` and `--memkeys`: the largest keys of each type.
+//! `--bigkeys` and `--memkeys`: the largest keys of each type. `--hotkeys`: the keys that are used most, whatever their type.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ const OTHERS: &str = "others";
 pub(super) struct Type {
     pub(super) name: String,
     pub(super) keys: u64,
-    /// The sizes of all of them.
+    /// The sizes of all of them, in the unit of the [`Measure`].
     pub(super) total: u64,
     /// The largest, the largest one first.
     pub(super) top: Vec<(u64, Vec<u8>)>,
@@ -92,16 +92,13 @@ pub(super) fn run(args: &mut Args) -> Result<(), ExitCode> {
 }
 
 fn search(args: &mut Args) -> Result<(), Failure> {
-    let measure = match args.keys.memkeys {
-        true => Measure::Memory {
-            samples: args.keys.samples,
-        },
-        false => Measure::Length,
-    };
-    let option = if args.keys.memkeys {
-        "--memkeys"
-    } else {
-        "--bigkeys"
+    let (measure, option) = match &args.keys {
+        keys if keys.memkeys => {
+            let samples = keys.samples;
+            (Measure::Memory { samples }, "--memkeys")
+        }
+        keys if keys.hotkeys => (Measure::Frequency, "--hotkeys"),
+        _ => (Measure::Length, "--bigkeys"),
     };
     let target = login::target_alone(args, &format!("{option} takes its pattern from --match"))?;
     let interrupt = Interrupt::watch()?;

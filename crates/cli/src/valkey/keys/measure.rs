@@ -1,4 +1,4 @@
-//! The type and the size of keys, all of a page together.
+//! The type and the size of keys, or how often they are used, all of a page together.
 
 use onecopy_valkey::{Kind, Raw, Reply, ServerError, raw};
 
@@ -12,7 +12,15 @@ pub(super) enum Measure {
     Length,
     /// The bytes of memory, by elements that are looked at.
     Memory { samples: Option<u32> },
+    /// How often it is used: a logarithmic counter that decays.
+    Frequency,
 }
+
+/// What all keys are counted as whose type is of no interest.
+const ANY: &str = "key";
+
+/// How a server without such counters refuses OBJECT FREQ.
+const NO_LFU: &str = "LFU maxmemory policy is not selected";
 
 /// Types that servers have, what counts their elements, and what these are.
 const TYPES: [(&str, &str, &str); 6] = [
@@ -29,6 +37,7 @@ impl Measure {
     pub(super) fn unit(self, kind: &str) -> &'static str {
         match self {
             Self::Memory { .. } => "bytes",
+            Self::Frequency => "",
             Self::Length => {
                 let found = TYPES.iter().find(|(name, ..)| *name == kind);
                 found.map_or("", |(_, _, unit)| unit)
@@ -74,10 +83,15 @@ impl Measure {
                     _ => size(reply, &mut sizes[at / 2]),
                 })?;
             }
+            Self::Frequency => {
+                kinds.fill(Some(ANY.to_owned()));
+                let commands = keys.iter().map(|key| raw("OBJECT").arg("FREQ").arg(*key));
+                peer.run_all(commands, |at, reply| frequency(reply, &mut sizes[at]))?;
+            }
         }
         for (at, (kind, size)) in kinds.iter().zip(&sizes).enumerate() {
-            // A key without memory is gone.
-            let is_gone = matches!(self, Self::Memory { .. }) && size.is_none();
+            // A key without memory or a counter is gone.
+            let is_gone = self != Self::Length && size.is_none();
             if let Some(kind) = kind.as_deref().filter(|_| !is_gone) {
                 take(at, kind, *size);
             }
@@ -112,6 +126,18 @@ fn size(reply: Reply<'_>, into: &mut Option<u64>) -> Result<(), Failure> {
         _ => None,
     };
     Ok(())
+}
+
+/// The counter; none of a key that is gone.
+fn frequency(reply: Reply<'_>, into: &mut Option<u64>) -> Result<(), Failure> {
+    match reply.as_error() {
+        Some(text) if String::from_utf8_lossy(text).contains(NO_LFU) => Err(Failure::other(
+            "the server does not count how often keys are used, because its maxmemory-policy is not LFU; to start counting, run \
+             CONFIG SET maxmemory-policy allkeys-lfu (or volatile-lfu, which evicts only keys that expire), in a cluster on each node, \
+             and try again after some minutes of traffic",
+        )),
+        _ => size(reply, into),
+    }
 }
 
 /// An error of the server, which is the same for all keys.

@@ -1,4 +1,4 @@
-//! The largest keys, for people and for programs.
+//! The largest keys, or those that are used most, for people and for programs.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -32,8 +32,10 @@ pub(super) fn write(
     found
         .types
         .sort_by(|one, other| (other.keys, &one.name).cmp(&(one.keys, &other.name)));
+    let is_hot = outcome.measure == Measure::Frequency;
     match format {
         FormatName::Json => json(found, outcome, out)?,
+        FormatName::Csv if is_hot => hot_csv(found, out)?,
         FormatName::Csv => csv(found, outcome, out)?,
         FormatName::Raw | FormatName::Readable => text(found, outcome, out)?,
     }
@@ -53,6 +55,9 @@ fn text(found: &Found, outcome: &Outcome, out: &mut impl Write) -> io::Result<()
     )?;
     if found.types.is_empty() {
         return Ok(());
+    }
+    if outcome.measure == Measure::Frequency {
+        return hot_text(found, out);
     }
     let names: Vec<String> = found.types.iter().map(|kind| visible(&kind.name)).collect();
     let width = names.iter().map(|name| name.chars().count()).max();
@@ -82,7 +87,7 @@ fn text(found: &Found, outcome: &Outcome, out: &mut impl Write) -> io::Result<()
         let unit = outcome.measure.unit(&kind.name);
         let what = match outcome.measure {
             Measure::Length => unit.to_owned(),
-            Measure::Memory { .. } => "memory".to_owned(),
+            _ => "memory".to_owned(),
         };
         writeln!(out, "\n{name}, most {what} first")?;
         let largest = kind.top.first().map_or(0, |(size, _)| *size);
@@ -97,14 +102,56 @@ fn text(found: &Found, outcome: &Outcome, out: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
+/// The keys that are used most, of all types.
+fn hottest(found: &Found) -> &[(u64, Vec<u8>)] {
+    found.types.first().map_or(&[], |all| &all.top)
+}
+
+fn hot_text(found: &Found, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\nfrequency (0 to 255, logarithmic), highest first")?;
+    for (frequency, key) in hottest(found) {
+        write!(out, "  {frequency:>3}  ")?;
+        quoted(key, out)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn hot_csv(found: &Found, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"frequency,key\r\n")?;
+    for (frequency, key) in hottest(found) {
+        write!(out, "{frequency},")?;
+        csv_field(key, out)?;
+        out.write_all(b"\r\n")?;
+    }
+    Ok(())
+}
+
+fn hot_json(found: &Found, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"\"hottest\":[")?;
+    for (number, (frequency, key)) in hottest(found).iter().enumerate() {
+        if number > 0 {
+            out.write_all(b",")?;
+        }
+        write!(out, "{{\"frequency\":{frequency},\"key\":")?;
+        json_string(key, out)?;
+        out.write_all(b"}")?;
+    }
+    out.write_all(b"]}\n")
+}
+
 fn json(found: &Found, outcome: &Outcome, out: &mut impl Write) -> io::Result<()> {
     write!(
         out,
-        "{{\"complete\":{},\"keys\":{},\"seconds\":{:.3},\"types\":[",
+        "{{\"complete\":{},\"keys\":{},\"seconds\":{:.3},",
         outcome.is_whole,
         found.keys(),
         outcome.time.as_secs_f64()
     )?;
+    if outcome.measure == Measure::Frequency {
+        return hot_json(found, out);
+    }
+    out.write_all(b"\"types\":[")?;
     for (number, kind) in found.types.iter().enumerate() {
         if number > 0 {
             out.write_all(b",")?;
