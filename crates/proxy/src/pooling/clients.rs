@@ -15,8 +15,11 @@ use crate::lock::lock;
 /// A `KILL` was begun of the connection that the client has.
 const KILLED: u64 = 1 << 32;
 
+/// The client has asked for the server's id of the connection that it has, and keeps it.
+const TOLD: u64 = 1 << 33;
+
 /// The bits above this are the number of the server.
-const SERVER: u32 = 33;
+const SERVER: u32 = 34;
 
 /// A client that is logged in.
 #[derive(Debug)]
@@ -25,7 +28,7 @@ pub(crate) struct PooledClient {
     pub(crate) user: Box<[u8]>,
     pub(crate) recipient: Arc<dyn Recipient>,
     pub(crate) session: usize,
-    /// The server's id of its connection, 0 for none; [`KILLED`]; and the number of the server.
+    /// The server's id of its connection, 0 for none; [`KILLED`] and [`TOLD`]; and the number of the server.
     connection: AtomicU64,
 }
 
@@ -56,6 +59,19 @@ impl PooledClient {
         self.connection.swap(0, SeqCst) & KILLED == 0
     }
 
+    /// It has asked which id its connection has, and may have told others.
+    pub(crate) fn is_told(&self) {
+        let told = |value: u64| (value != 0).then_some(value | TOLD);
+        let _ = self.connection.fetch_update(SeqCst, SeqCst, told);
+    }
+
+    /// The server of its connection, where it was told this id of it.
+    fn server_of_told(&self, id: u32) -> Option<u32> {
+        let value = self.connection.load(SeqCst);
+        let is_it = value & TOLD != 0 && value & u64::from(u32::MAX) == u64::from(id);
+        is_it.then(|| server_of(value))
+    }
+
     /// Ends its session.
     pub(crate) fn end(&self) {
         self.recipient.end(self.session, self.id);
@@ -76,9 +92,12 @@ impl PooledClient {
         let marked = |value: u64| (value != 0).then_some(value | KILLED);
         let before = self.connection.fetch_update(SeqCst, SeqCst, marked).ok()?;
         let [a, b, c, d, ..] = before.to_le_bytes();
-        let server = u32::try_from(before >> SERVER).unwrap_or_default();
-        Some((u32::from_le_bytes([a, b, c, d]), server))
+        Some((u32::from_le_bytes([a, b, c, d]), server_of(before)))
     }
+}
+
+fn server_of(connection: u64) -> u32 {
+    u32::try_from(connection >> SERVER).unwrap_or_default()
 }
 
 /// All clients of one pool, and numbers for the servers that their connections are on.
@@ -99,6 +118,24 @@ impl Clients {
 
     pub(crate) fn find(&self, id: u32) -> Option<Arc<PooledClient>> {
         lock(&self.clients).get(&id).cloned()
+    }
+
+    /// The clients of a user that were told this id of their connection, and the servers that these are on.
+    pub(crate) fn told(&self, id: u32, user: &[u8]) -> Vec<(Arc<PooledClient>, u32)> {
+        let clients = lock(&self.clients);
+        let users = clients.values().filter(|client| *client.user == *user);
+        users
+            .filter_map(|client| Some((Arc::clone(client), client.server_of_told(id)?)))
+            .collect()
+    }
+
+    /// At how many of these addresses its clients have been.
+    pub(crate) fn servers_among(&self, addresses: &[Address]) -> usize {
+        let servers = lock(&self.servers);
+        let known = addresses
+            .iter()
+            .filter(|address| servers.contains_key(address));
+        known.count()
     }
 
     /// The number of a server, by its address: each has another one.

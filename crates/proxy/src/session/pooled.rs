@@ -363,6 +363,9 @@ impl Pooled {
         use std::sync::atomic::Ordering::SeqCst;
         if self.pins.insert(pin) {
             self.new_pins.insert(pin);
+            if pin == Pin::ConnectionId {
+                self.client.is_told();
+            }
             self.pool.counts.pins[pin as usize].fetch_add(1, SeqCst);
             self.pool.counts.pinned[pin as usize].fetch_add(1, SeqCst);
         }

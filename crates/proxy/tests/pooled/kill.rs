@@ -23,10 +23,9 @@ fn a_kill_of_a_query_interrupts_it_and_nothing_else() {
     let id = one.connection_id();
     let sleeping = thread::spawn(move || {
         let began = Instant::now();
-        let mut rows = one.query("SELECT SLEEP(100)").unwrap();
         // MariaDB gives an error, MySQL a 1.
-        let _ = rows.next();
-        drop(rows);
+        let ended = one.query("SELECT SLEEP(100)");
+        let _ = ended.and_then(|mut rows| rows.next().map(drop));
         (began.elapsed(), text(&mut one, "SELECT 'there'"))
     });
     // It has to have begun.
@@ -60,6 +59,32 @@ fn a_kill_ends_the_client_and_others_keep_theirs() {
     other.run(format!("KILL {}", idle.connection_id())).unwrap();
     let mut next = pooled.connect();
     assert_eq!(text(&mut next, "SELECT 2"), "2");
+}
+
+#[test]
+fn an_id_that_the_only_server_shows_is_killed_there() {
+    let pooled = Pooled::start(Mode::Transaction, 2);
+    let mut admin = pooled.connect();
+    for kill in ["KILL {}", "KILL CONNECTION {} + 0", "/*! KILL {} */"] {
+        let mut direct = pooled.direct();
+        let id = direct.connection_id();
+        let shown = admin.query_as::<(u32, String)>("SHOW PROCESSLIST").ok();
+        let mut shown = shown.into_iter().flatten();
+        assert!(shown.any(|(shown, _)| shown == id));
+        admin.run(kill.replace("{}", &id.to_string())).unwrap();
+        direct.run("DO 1").unwrap_err();
+    }
+    let mut direct = pooled.direct();
+    let kill = format!("KILL {}", direct.connection_id());
+    if let Ok(kill) = admin.prepare(kill) {
+        admin.execute(&kill, &[]).unwrap().finish().unwrap();
+        direct.run("DO 1").unwrap_err();
+    }
+    // Of a client that was told its connection's id.
+    let mut told = pooled.connect();
+    let id = text(&mut told, "SELECT CONNECTION_ID()");
+    admin.run(format!("KILL {id}")).unwrap();
+    until("its end", || told.run("DO 1").is_err());
 }
 
 #[test]

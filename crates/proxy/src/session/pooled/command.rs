@@ -134,7 +134,7 @@ impl Session {
         if !self.is_allowed(command, None, whole, context.now) {
             return Ok(Begun::Waits);
         }
-        if let Some(begun) = self.begin_kill(command, look.kind, whole, context)? {
+        if let Some(begun) = self.begin_kill(command, look, whole, context)? {
             return Ok(begun);
         }
         if let Some(begun) = self.come_to_connection(command, look, None, context)? {
