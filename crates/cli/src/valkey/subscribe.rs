@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use onecopy_valkey::Config;
-use onecopy_valkey::blocking::{Cluster, Subscriber};
-use onecopy_valkey::cluster::key_slot;
-use onecopy_valkey::pubsub::{ChannelKind, Delivery, SubscriberOptions};
+use onecopy_valkey::blocking::{Cluster, ClusterSubscriber, Subscriber};
+use onecopy_valkey::pubsub::{ChannelKind, Delivery, Message, SubscriberOptions};
+use onecopy_valkey::{Config, Error};
 
 use super::format::{FormatName, write_message};
-use super::interrupt::{Interrupt, LOOK};
+use super::interrupt::{Interrupt, LOOK, Running};
 use super::target::Target;
 use crate::failure::{Failure, say};
 use crate::output::Out;
@@ -24,7 +23,7 @@ pub(super) fn kind(command: &[u8]) -> Option<ChannelKind> {
     commands.iter().find(is_it).map(|(_, kind)| *kind)
 }
 
-/// Subscribes on a connection of its own and writes messages, until a signal. Ends where the reader of the output is gone, too.
+/// Subscribes on connections of its own and writes messages, until a signal. Ends where the reader of the output is gone, too.
 pub(super) fn run(
     target: &Target,
     kind: ChannelKind,
@@ -38,56 +37,90 @@ pub(super) fn run(
             "name the channels or patterns to subscribe to: SUBSCRIBE CHANNEL [CHANNEL ...]",
         ));
     }
-    let config = config(target, kind, names)?;
     let running = interrupt.begin();
-    let mut subscriber = Subscriber::connect_with(&config, &SubscriberOptions::default())?;
-    match kind {
-        ChannelKind::Channel => subscriber.subscribe(names),
-        ChannelKind::Pattern => subscriber.psubscribe(names),
-        ChannelKind::Shard => subscriber.ssubscribe(names),
-    }?;
-    say(&format!(
-        "subscribed to {}; Ctrl-C ends it",
-        match names.len() {
-            1 => "1 name".to_owned(),
-            count => format!("{count} names"),
-        }
-    ));
-    while !running.is_over() {
-        match subscriber.next_timeout(LOOK)? {
-            None => {}
-            Some(Delivery::Message(message)) => {
-                write_message(format, message, out)?;
-                out.flush()?;
+    let options = SubscriberOptions::default();
+    let mut show = Show {
+        running: &running,
+        format,
+        out,
+    };
+    match (target, kind) {
+        // These follow their slots, which may be on several nodes.
+        (Target::Cluster(config), ChannelKind::Shard) => {
+            let mut subscriber = ClusterSubscriber::connect_with(config, &options)?;
+            subscriber.ssubscribe(names)?;
+            show.begin(names);
+            while show.goes_on() {
+                let delivery = subscriber.next_timeout(LOOK)?;
+                let message = delivery.as_ref().map(|delivery| match delivery {
+                    Delivery::Message(message) => Delivery::Message(message.as_message()),
+                    Delivery::Gap(gap) => Delivery::Gap(*gap),
+                });
+                show.delivery(message)?;
             }
-            Some(Delivery::Gap(gap)) => say(&format!("messages may be missing: {gap}")),
+        }
+        _ => {
+            let mut subscriber = Subscriber::connect_with(&config(target)?, &options)?;
+            subscribe(&mut subscriber, kind, names)?;
+            show.begin(names);
+            while show.goes_on() {
+                show.delivery(subscriber.next_timeout(LOOK)?)?;
+            }
         }
     }
     Ok(())
 }
 
-/// The server to subscribe at. In a cluster any node has the messages of all, but those of sharded channels are with their slot.
-fn config(target: &Target, kind: ChannelKind, names: &[&[u8]]) -> Result<Config, Failure> {
-    let config = match target {
-        Target::Server(_) | Target::Sentinel(_) => return target.server(),
-        Target::Cluster(config) => config,
+fn subscribe(subscriber: &mut Subscriber, kind: ChannelKind, names: &[&[u8]]) -> Result<(), Error> {
+    match kind {
+        ChannelKind::Channel => subscriber.subscribe(names),
+        ChannelKind::Pattern => subscriber.psubscribe(names),
+        ChannelKind::Shard => subscriber.ssubscribe(names),
+    }
+}
+
+/// Where messages are written.
+struct Show<'o> {
+    running: &'o Running<'o>,
+    format: FormatName,
+    out: &'o mut Out,
+}
+
+impl Show<'_> {
+    fn begin(&self, names: &[&[u8]]) {
+        say(&format!(
+            "subscribed to {}; Ctrl-C ends it",
+            match names.len() {
+                1 => "1 name".to_owned(),
+                count => format!("{count} names"),
+            }
+        ));
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.running.is_over()
+    }
+
+    fn delivery(&mut self, delivery: Option<Delivery<Message<'_>>>) -> Result<(), Failure> {
+        match delivery {
+            None => {}
+            Some(Delivery::Message(message)) => {
+                write_message(self.format, message, self.out)?;
+                self.out.flush()?;
+            }
+            Some(Delivery::Gap(gap)) => say(&format!("messages may be missing: {gap}")),
+        }
+        Ok(())
+    }
+}
+
+/// The server to subscribe at. Any node of a cluster has the messages of all, apart from those of sharded channels.
+fn config(target: &Target) -> Result<Config, Failure> {
+    let Target::Cluster(config) = target else {
+        return target.server();
     };
     let cluster = Cluster::connect_with(config)?;
-    let first = names.first().copied().unwrap_or_default();
-    let node = match kind {
-        ChannelKind::Shard => {
-            if let Some(other) = names.iter().find(|name| key_slot(name) != key_slot(first)) {
-                return Err(Failure::other(format!(
-                    "the sharded channels {} and {} are of different slots, which may be on different nodes; use one SSUBSCRIBE \
-                     for each slot",
-                    first.escape_ascii(),
-                    other.escape_ascii()
-                )));
-            }
-            cluster.primary_of(first)
-        }
-        _ => cluster.primaries().into_iter().next(),
-    };
-    let node = node.ok_or_else(|| Failure::other("no node of the cluster has the slot"))?;
+    let node = cluster.primaries().into_iter().next();
+    let node = node.ok_or_else(|| Failure::other("no node of the cluster has a slot"))?;
     Ok(target.of_node(&node))
 }

@@ -88,7 +88,9 @@ Keys:
 Subscriptions:
   SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and MONITOR use a connection of their own.
   After a loss the subscriptions are made again, and stderr says that messages
-  may be missing; MONITOR ends. At the prompt Ctrl-C leads back to it.
+  may be missing; MONITOR ends. At the prompt Ctrl-C leads back to it. In a
+  cluster SSUBSCRIBE takes channels of any slots and follows them to their
+  nodes; SUBSCRIBE and PSUBSCRIBE read from one node.
 
 Values of any size:
   In the format raw a string that is the reply of GET, GETRANGE, HGET, DUMP and
