@@ -3,12 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{Config, Mode, ReplicaReads, Role, RuleConfig, RuleTarget};
 use onecopy_testkit::server::Server;
 
-use crate::pair::{self, GRANT, TABLE, admin, create_app, state_of};
+use crate::pair::{self, GRANT, TABLE, admin, connect, create_app, number, state_of};
 use crate::replication::{direct, follow, run_all, until};
 
 const REPORT: &str = "SELECT @@server_id AS report";
@@ -50,14 +49,6 @@ fn start(servers: &[Server], to: &str, change: impl FnOnce(&mut Config)) -> Prox
     Proxy::start(config).unwrap()
 }
 
-fn client(proxy: &Proxy) -> Connection {
-    Connection::connect_with(&pair::client(proxy)).unwrap()
-}
-
-fn number(conn: &mut Connection, sql: &str) -> i64 {
-    conn.query_one::<(i64,)>(sql).unwrap().0
-}
-
 #[test]
 fn reads_go_to_the_replica_that_a_rule_names() {
     let mut servers = servers(2);
@@ -69,7 +60,7 @@ fn reads_go_to_the_replica_that_a_rule_names() {
     until("both replicas serve", || {
         ["two", "three"].map(|name| state_of(&mut admin, name)) == ["replica", "replica"]
     });
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     let statement = conn.prepare(REPORT).unwrap();
     for round in 0..20 {
         // What was written is there at once.
@@ -98,13 +89,13 @@ fn reads_go_to_the_replica_that_a_rule_names() {
     until("it is known to be gone", || {
         state_of(&mut admin, "three") == "down"
     });
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     assert_eq!(number(&mut conn, REPORT), 2);
     servers[1].kill();
     until("no replica is left", || {
         state_of(&mut admin, "two") == "down"
     });
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     assert_eq!(number(&mut conn, REPORT), 1);
     let answer = "EXPLAIN RULE 'SELECT 1 AS report'";
     let mut rows = admin.query(answer).unwrap();
@@ -132,14 +123,14 @@ fn reads_of_a_rule_share_their_server_with_others() {
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
-                    let mut conn = client(&proxy);
+                    let mut conn = connect(&proxy);
                     while !is_over.load(SeqCst) {
                         assert_eq!(number(&mut conn, busy), 2);
                     }
                 });
             }
             let turns = scope.spawn(|| {
-                let mut conn = client(&proxy);
+                let mut conn = connect(&proxy);
                 for _ in 0..EACH {
                     assert_eq!(number(&mut conn, other), 2);
                 }

@@ -269,6 +269,18 @@ pub(crate) fn client(proxy: &Proxy) -> ClientConfig {
     config
 }
 
+/// A client's connection.
+pub(crate) fn connect(proxy: &Proxy) -> Connection {
+    Connection::connect_with(&client(proxy)).unwrap()
+}
+
+/// The one number of a statement's result.
+pub(crate) fn number(conn: &mut Connection, sql: &str) -> i64 {
+    let row = conn.query_opt::<(i64,)>(sql);
+    let row = row.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    row.unwrap_or_else(|| panic!("{sql}: no row")).0
+}
+
 /// A connection to the proxy's admin listener.
 pub(crate) fn admin(proxy: &Proxy) -> Connection {
     let mut config = client(proxy);

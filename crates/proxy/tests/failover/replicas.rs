@@ -6,7 +6,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::{Consistency, ReplicaReads, RuleConfig, RuleTarget};
 use onecopy_testkit::server::Server;
 
-use crate::pair::{Pair, shown_of};
+use crate::pair::{Pair, connect, number, shown_of};
 use crate::replication::{direct, is_mariadb, run_all, until};
 use crate::stall::Stall;
 
@@ -14,14 +14,7 @@ const PRIMARY: i64 = 1;
 const REPLICA: i64 = 2;
 
 fn client(pair: &Pair) -> Connection {
-    Connection::connect_with(&pair.client()).unwrap()
-}
-
-/// The one number of a statement's result.
-fn number(conn: &mut Connection, sql: &str) -> i64 {
-    let row = conn.query_opt::<(i64,)>(sql);
-    let row = row.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    row.unwrap_or_else(|| panic!("{sql}: no row")).0
+    connect(&pair.proxy)
 }
 
 /// A counter of the admin listener's.

@@ -3,12 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{Config, Mode, ReplicaReads, Role};
 use onecopy_testkit::server::{Server, ServerKind, shared};
 
-use crate::pair::{self, GRANT, TABLE, admin, create_app, shown_of, state_of};
+use crate::pair::{self, GRANT, TABLE, admin, connect, create_app, number, shown_of, state_of};
 use crate::replication::{
     PASSWORD, begin_log, direct, follow, follow_from_start, is_mariadb, run_all, until,
 };
@@ -35,14 +34,6 @@ fn start(servers: &[&Server], reads: ReplicaReads, change: impl FnOnce(&mut Conf
     (config.health.timeout, config.health.fall) = (Duration::from_secs(30), 3);
     change(&mut config);
     Proxy::start(config).unwrap()
-}
-
-fn client(proxy: &Proxy) -> Connection {
-    Connection::connect_with(&pair::client(proxy)).unwrap()
-}
-
-fn number(conn: &mut Connection, sql: &str) -> i64 {
-    conn.query_one::<(i64,)>(sql).unwrap().0
 }
 
 fn await_states(proxy: &Proxy, states: &[&str]) {
@@ -103,7 +94,7 @@ fn a_replica_that_still_follows_the_primary_before_serves_no_reads() {
     run_all(&mut direct(&servers[0]), &["SET GLOBAL read_only = 1"]);
     promote(&servers[1]);
     await_states(&proxy, &["lagging", "up", "wrong source"]);
-    let (mut writer, mut reader) = (client(&proxy), client(&proxy));
+    let (mut writer, mut reader) = (connect(&proxy), connect(&proxy));
     for id in 0..100 {
         let sql = format!("INSERT INTO done VALUES ({id}, 0)");
         writer.run(sql).unwrap();
@@ -134,7 +125,7 @@ fn a_replica_of_a_replica_serves_reads_as_long_as_that_one_keeps_up() {
         (between.role, between.weight) = (Role::Replica, 0);
     });
     await_states(&proxy, &["up", "replica", "replica"]);
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     assert_eq!(number(&mut conn, "SELECT @@server_id"), 3);
     let io = |what: &str| {
         let sql = format!("{what} SLAVE IO_THREAD");
@@ -158,7 +149,7 @@ fn a_replica_of_a_server_that_the_proxy_does_not_know_is_trusted_where_any_lag_w
     let known = [&servers[0], &servers[2]];
     let proxy = start(&known, ReplicaReads::default(), |_| {});
     await_states(&proxy, &["up", "wrong source"]);
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     assert_eq!(number(&mut conn, "SELECT @@server_id"), 1);
     let mut config = proxy.config();
     let reads = ReplicaReads {
@@ -168,7 +159,7 @@ fn a_replica_of_a_server_that_the_proxy_does_not_know_is_trusted_where_any_lag_w
     config.listeners[0].replica_reads = Some(reads);
     proxy.reload(config).unwrap();
     await_states(&proxy, &["up", "replica"]);
-    let mut conn = client(&proxy);
+    let mut conn = connect(&proxy);
     assert_eq!(number(&mut conn, "SELECT @@server_id"), 3);
     // One that is known to be wrong is not.
     let all: Vec<_> = servers.iter().collect();

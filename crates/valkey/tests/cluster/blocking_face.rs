@@ -92,7 +92,7 @@ fn it_does_what_the_other_does() {
     config.read_from = ReadFrom::Any;
     let mut reading = Cluster::connect_with(&config).unwrap();
     for _ in 0..10 {
-        reading.run(&string::strlen("{blocking}a")).unwrap();
+        reading.run(&string::get("{blocking}a")).unwrap();
     }
     assert_eq!(reading.connections(), 2);
 }
