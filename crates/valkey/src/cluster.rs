@@ -15,6 +15,9 @@
 //! | it can't be reached, or the connection is lost before anything of the command was sent | refreshes the slots, and sends the command again after a pause |
 //! | the connection is lost behind that | the same if the command only reads; otherwise the command fails, and [`Error::maybe_executed`](crate::Error::maybe_executed) is true |
 //!
+//! A command that waits (`BLPOP`, `XREAD BLOCK`) and is sent again begins anew: its time starts again, and `$` of XREAD is the end of the
+//! stream at that moment. `WAIT` fails with UNBLOCKED instead.
+//!
 //! Pauses are random and grow to half a second. A command fails after [`ClusterConfig::max_redirects`] redirections in a row, or
 //! when it could not be executed within [`ClusterConfig::max_wait`], with the error of its last attempt.
 

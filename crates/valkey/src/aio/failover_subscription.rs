@@ -1,13 +1,10 @@
 //! Channels and patterns behind sentinels or in a cluster, whose servers come and go.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-
-use super::followed::{Followed, Joining, Source, Topics, Tries};
+use super::followed::{Followed, Joining, Source, Topics, Tries, topics};
 use super::{Cluster, Sentinel};
 use crate::cluster::NodeAddress;
 use crate::pubsub::{ChannelKind, Delivery, OwnedMessage, SubscriptionOptions};
@@ -99,7 +96,7 @@ impl FailoverSubscription {
     ///
     /// # Errors
     /// Fails if the handle is closed, if the reader was [disconnected](Error::is_slow_reader), or if another server refuses what
-    /// the first one took.
+    /// the first one took. It fails again then at later calls, until what was refused is left or subscribed to again.
     ///
     /// # Cancel safety
     /// Cancel-safe: no message is lost.
@@ -119,25 +116,8 @@ impl FailoverSubscription {
     }
 
     async fn add(&mut self, topics: Topics) -> Result<(), Error> {
-        let servers = self.followed.source();
-        let places = servers.places().unwrap_or_else(|| vec![None]);
-        if places.is_empty() {
-            return Err(Error::offline(None)); // no primary is known
-        }
-        let new: BTreeMap<_, _> = places
-            .into_iter()
-            .map(|place| (place, topics.clone()))
-            .collect();
-        self.followed.add(new).await
+        self.followed.add_everywhere(&topics, None).await
     }
-}
-
-fn topics(kind: ChannelKind, names: Args<'_>) -> Topics {
-    let mut topics = Topics::new();
-    names.each(&mut |name| {
-        topics.insert((kind, Bytes::copy_from_slice(name)));
-    });
-    topics
 }
 
 impl Source for Servers {

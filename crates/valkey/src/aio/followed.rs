@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   joining -> active -- lost, or no longer the right server --> joining elsewhere -> gap -> active
+//!                                                                      |
+//!                                                                      +-- refused --> failed
 //! ```
 //!
 //! A place is what is followed: a slot of a cluster, its primaries, the primary of sentinels. Each place has one [`Subscription`] of
@@ -11,19 +13,24 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::race::by;
 use super::together::Together;
 use super::{Subscription, clock};
-use crate::Error;
 use crate::cluster::{NodeAddress, is_moving};
 use crate::pubsub::{ChannelKind, Delivery, Gap, KINDS, OwnedMessage, SubscriptionOptions};
+use crate::{Args, Error};
 
 /// How often it is looked whether the servers are there and still the right ones.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
+
+/// A server may take so long to connect and to confirm before it counts as one that is not there.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is subscribed to at a place.
 pub(super) type Topics = BTreeSet<(ChannelKind, Bytes)>;
@@ -75,6 +82,8 @@ enum State {
     Active(Box<Active>),
     /// Subscribing at the server that is the right one now; the reader hears of this gap behind that.
     Joining(Joining, Gap),
+    /// The right server has refused it. Whoever subscribes again hears of this gap behind that.
+    Failed(Error, Gap),
 }
 
 struct Seat {
@@ -101,35 +110,84 @@ impl Active {
         address: NodeAddress,
         topics: &Topics,
     ) -> Result<Self, (Error, NodeAddress)> {
-        for kind in KINDS {
-            if let Err(error) = subscription.join(kind, names_of(topics, kind)).await {
-                return Err((error, address));
-            }
+        match patiently(add(&mut subscription, topics)).await {
+            Ok(()) => Ok(Self {
+                subscription,
+                address,
+                lost_looks: 0,
+            }),
+            Err(error) => Err((error, address)),
         }
-        Ok(Self {
-            subscription,
-            address,
-            lost_looks: 0,
-        })
-    }
-
-    async fn add(&mut self, topics: &Topics) -> Result<(), Error> {
-        for kind in KINDS {
-            self.subscription.join(kind, names_of(topics, kind)).await?;
-        }
-        Ok(())
     }
 
     fn leave(&mut self, topics: &Topics) {
-        for kind in KINDS {
-            self.subscription.leave(kind, names_of(topics, kind));
+        for (kind, names) in by_kind(topics) {
+            self.subscription.leave(kind, names);
         }
     }
 }
 
-fn names_of(topics: &Topics, kind: ChannelKind) -> Vec<Bytes> {
-    let of_kind = topics.iter().filter(|(other, _)| *other == kind);
-    of_kind.map(|(_, name)| name.clone()).collect()
+async fn add(subscription: &mut Subscription, topics: &Topics) -> Result<(), Error> {
+    for (kind, names) in by_kind(topics) {
+        subscription.join(kind, names).await?;
+    }
+    Ok(())
+}
+
+fn by_kind(topics: &Topics) -> impl Iterator<Item = (ChannelKind, Vec<Bytes>)> {
+    KINDS.into_iter().filter_map(|kind| {
+        let of_kind = topics.iter().filter(|(other, _)| *other == kind);
+        let names: Vec<Bytes> = of_kind.map(|(_, name)| name.clone()).collect();
+        (!names.is_empty()).then_some((kind, names))
+    })
+}
+
+pub(super) fn topics(kind: ChannelKind, names: Args<'_>) -> Topics {
+    let mut topics = Topics::new();
+    names.each(&mut |name| {
+        topics.insert((kind, Bytes::copy_from_slice(name)));
+    });
+    topics
+}
+
+/// Waits for a server that is there. Where nothing is confirmed in time, there is as good as no connection.
+pub(super) async fn patiently<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let deadline = clock::now().checked_add(PATIENCE);
+    let worked = by(deadline, work, &AtomicBool::new(false)).await;
+    worked.map_err(|error| match error.is_timeout() {
+        true => Error::offline(Some(&error)),
+        false => error,
+    })
+}
+
+/// Attempts to subscribe, with pauses in between, until one succeeds or fails for good.
+///
+/// # Errors
+/// The last one's error; or why all is over, as `ended` says.
+pub(super) async fn attempts<F>(
+    tries: Tries,
+    max_wait: Duration,
+    ended: impl Fn() -> Option<Error>,
+    mut attempt: impl FnMut() -> F,
+) -> Result<Active, Error>
+where
+    F: Future<Output = Result<Active, Error>>,
+{
+    let gives_up_at = clock::now().checked_add(max_wait);
+    loop {
+        let error = match attempt().await {
+            Ok(active) => return Ok(active),
+            Err(error) => error,
+        };
+        if let Some(ended) = ended() {
+            return Err(ended);
+        }
+        let is_over = gives_up_at.is_some_and(|end| end <= clock::now());
+        if !is_elsewhere(&error) || is_over && tries == Tries::Limited {
+            return Err(error);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 impl<S: Source> Followed<S> {
@@ -146,14 +204,34 @@ impl<S: Source> Followed<S> {
         }
     }
 
-    pub(super) fn source(&self) -> &S {
-        &self.source
-    }
-
     /// The number of places, and of all that is subscribed to at them.
     pub(super) fn len(&self) -> (usize, usize) {
         let topics = self.seats.values().map(|seat| seat.topics.len());
         (self.seats.len(), topics.sum())
+    }
+
+    /// Subscribes to more at all places that there are, all or nothing; at `place` where these do not change by themselves.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, none of it is subscribed to.
+    pub(super) async fn add_everywhere(
+        &mut self,
+        topics: &Topics,
+        place: S::Place,
+    ) -> Result<(), Error> {
+        let places = match self.source.places() {
+            Some(places) => {
+                // New ones get what the others have first.
+                self.look_at_places(&places);
+                places
+            }
+            None => vec![place],
+        };
+        if places.is_empty() {
+            return Err(Error::offline(None)); // no server is known
+        }
+        let new = places.into_iter().map(|place| (place, topics.clone()));
+        self.add(new.collect()).await
     }
 
     /// Subscribes to more at each place, all or nothing.
@@ -200,7 +278,7 @@ impl<S: Source> Followed<S> {
                 }
                 Entry::Occupied(mut seat) => {
                     let state = std::mem::replace(&mut seat.get_mut().state, active);
-                    if let State::Joining(_, gap) = state {
+                    if let State::Joining(_, gap) | State::Failed(_, gap) = state {
                         self.ready.push_back(Delivery::Gap(gap));
                     }
                 }
@@ -225,9 +303,10 @@ impl<S: Source> Followed<S> {
             Delivery::Gap(_) => true,
         });
         self.seats.retain(|_, seat| {
-            seat.topics.retain(|topic| !topics.contains(topic));
+            let left: Topics = seat.topics.intersection(topics).cloned().collect();
+            seat.topics.retain(|topic| !left.contains(topic));
             if let State::Active(active) = &mut seat.state {
-                active.leave(topics);
+                active.leave(&left);
             }
             !seat.topics.is_empty()
         });
@@ -247,6 +326,10 @@ impl<S: Source> Followed<S> {
             self.look.as_mut().reset((clock::now() + LOOK).into());
             self.look_at_seats();
         }
+        // What has come before a gap is in front of it.
+        if let Some(delivery) = self.ready.pop_front() {
+            return Poll::Ready(Ok(delivery));
+        }
         // After the place that was read last, so that a busy one holds up no other.
         for is_behind in [true, false] {
             let turn = self.turn.clone();
@@ -261,10 +344,7 @@ impl<S: Source> Followed<S> {
                 }
             }
         }
-        match self.ready.pop_front() {
-            Some(delivery) => Poll::Ready(Ok(delivery)),
-            None => Poll::Pending,
-        }
+        Poll::Pending
     }
 
     /// Leaves servers that are no longer the right ones, as far as is known, and places that are no more; begins at new ones.
@@ -332,7 +412,8 @@ impl<S: Source> Adding<'_, S> {
             let State::Active(active) = &mut seat.state else {
                 return None;
             };
-            Some(async move { (place.clone(), active.add(topics).await) })
+            let adding = patiently(add(&mut active.subscription, topics));
+            Some(async move { (place.clone(), adding.await) })
         });
         let mut moved = Vec::new();
         for (place, added) in Together::new(adds).await {
@@ -423,15 +504,16 @@ impl Seat {
                         self.state = State::Active(Box::new(active));
                         return Poll::Ready(Ok(Delivery::Gap(gap)));
                     }
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Ready(Err(error)) => self.state = State::Failed(error, *gap),
                     Poll::Pending => return Poll::Pending,
                 },
+                State::Failed(error, _) => return Poll::Ready(Err(error.clone())),
             }
         }
     }
 }
 
-/// Whether another server may take the subscription.
+/// Whether another server may take the subscription, or the same one later.
 pub(super) fn is_elsewhere(error: &Error) -> bool {
-    is_moving(error) || error.is_closed()
+    is_moving(error) || error.is_closed() || error.is_retryable()
 }

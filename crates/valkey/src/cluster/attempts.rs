@@ -85,6 +85,8 @@ impl Attempts {
             && error.refusal().is_none()
         {
             return match Rejection::parse(server.text().as_bytes(), from) {
+                // What WAIT waits for is of the connection that it is on.
+                Ok(Some(Rejection::Unblocked)) if flags.contains(Flags::KEYLESS) => Err(error),
                 Ok(Some(rejection)) => self.rejected(rejection, error, now),
                 Ok(None) => Err(error),
                 Err(problem) => Err(Error::cluster_error(ClusterError::BadRedirect {

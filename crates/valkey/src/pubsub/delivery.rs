@@ -35,7 +35,8 @@ impl<M> Delivery<M> {
 pub enum Gap {
     /// The connection was lost and replaced. The server dropped what was published in between; how much is unknown.
     ConnectionLost,
-    /// The server ended a subscription by itself, as it does when the slot of a sharded channel moves, and it was renewed.
+    /// The server ended a subscription by itself, as it does when the slot of a sharded channel moves, or the reader went to another server; it
+    /// is subscribed again.
     Renewed,
     /// The reader's queue was full, and this many of its oldest messages were dropped.
     Overflow {

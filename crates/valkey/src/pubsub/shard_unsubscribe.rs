@@ -22,13 +22,14 @@ pub(crate) enum ErrorOf {
     Unknown,
 }
 
-/// PING has no key, and so is never redirected; SUNSUBSCRIBE is allowed while a server loads or has lost its primary.
+/// PING has no key, and so is never redirected. SUNSUBSCRIBE is allowed while a server loads, has lost its primary or can't save, and PING
+/// is not.
 pub(crate) fn error_of(text: &[u8]) -> ErrorOf {
     let word = text.split(|&byte| byte == b' ').next().unwrap_or_default();
     let names = |command: &[u8]| text.windows(command.len()).any(|part| part == command);
     match word {
         b"MOVED" | b"ASK" | b"TRYAGAIN" | b"CLUSTERDOWN" | b"CROSSSLOT" => ErrorOf::Unsubscribe,
-        b"LOADING" | b"MASTERDOWN" => ErrorOf::Ping,
+        b"LOADING" | b"MASTERDOWN" | b"MISCONF" => ErrorOf::Ping,
         b"NOPERM" if names(b"'ping'") => ErrorOf::Ping,
         b"NOPERM" if names(b"'sunsubscribe'") => ErrorOf::Unsubscribe,
         _ => ErrorOf::Unknown,

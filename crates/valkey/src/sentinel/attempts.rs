@@ -58,8 +58,10 @@ impl Attempts {
         let (leaves, searches) = match server.map(|server| server.code()) {
             // Nothing was executed: a replica refuses all writes, and ends what waits in it when it becomes one.
             Some("READONLY") => (true, true),
+            // But what WAIT waits for is of the connection that it is on.
             Some("UNBLOCKED")
-                if server.is_some_and(|server| ends_by_role(server.text().as_bytes())) =>
+                if !flags.contains(Flags::KEYLESS)
+                    && server.is_some_and(|server| ends_by_role(server.text().as_bytes())) =>
             {
                 (true, true)
             }
@@ -121,6 +123,11 @@ mod tests {
                 Some((true, true)),
             ),
             (server("UNBLOCKED force unblock"), write, Some((true, true))),
+            (
+                server("UNBLOCKED force unblock"),
+                Flags::BLOCKING.with(Flags::KEYLESS),
+                None,
+            ),
             (
                 server("UNBLOCKED client unblocked via CLIENT UNBLOCK"),
                 write,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use onecopy_testkit::valkey;
 use onecopy_valkey::aio::{Cluster, SharedOptions};
 use onecopy_valkey::cluster::ClusterConfig;
+use onecopy_valkey::pubsub::{Delivery, OwnedMessage};
 use onecopy_valkey::{Error, raw};
 
 use crate::drops::Echo;
@@ -85,4 +86,20 @@ pub(crate) async fn until(mut is_so: impl FnMut() -> bool) {
         }
     })
     .await;
+}
+
+/// The payload of the next message of a reader, and the gaps before it.
+pub(crate) async fn next_text(
+    mut next: impl AsyncFnMut() -> Result<Delivery<OwnedMessage>, Error>,
+) -> (String, usize) {
+    let mut gaps = 0;
+    loop {
+        match within(next()).await.unwrap() {
+            Delivery::Gap(_) => gaps += 1,
+            Delivery::Message(message) => {
+                let payload = String::from_utf8(message.payload().to_vec()).unwrap();
+                return (payload, gaps);
+            }
+        }
+    }
 }

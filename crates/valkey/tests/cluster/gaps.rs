@@ -127,9 +127,12 @@ async fn no_message_is_lost_without_a_gap_while_slots_move_and_a_primary_is_kill
         .await;
     }
     // One for each move at least, behind what had come before.
-    while heard.gaps < u64::try_from(count(6, 30)).unwrap() {
-        heard.hear(&mut reader).await;
-    }
+    let all = async {
+        while heard.gaps < u64::try_from(count(6, 30)).unwrap() {
+            heard.hear(&mut reader).await;
+        }
+    };
+    within(all).await;
     let moved = heard.gaps;
 
     let port = nodes.node(1).port();

@@ -8,9 +8,9 @@ use std::time::Duration;
 use onecopy_valkey::aio::{Cluster, ClusterSubscription};
 use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::command::pubsub;
-use onecopy_valkey::pubsub::Delivery;
+use onecopy_valkey::pubsub::SubscriptionOptions;
 
-use crate::common::{connect, own, shared, until, within};
+use crate::common::{config, connect, connect_with, next_text, own, shared, until, within};
 
 async fn publish(cluster: &Cluster, channel: &str, text: &str) -> i64 {
     within(cluster.run(&pubsub::spublish(channel, text)))
@@ -22,16 +22,7 @@ async fn publish(cluster: &Cluster, channel: &str, text: &str) -> i64 {
 
 /// The next message, and the gaps before it.
 async fn next(reader: &mut ClusterSubscription) -> (String, usize) {
-    let mut gaps = 0;
-    loop {
-        match within(reader.next()).await.unwrap() {
-            Delivery::Gap(_) => gaps += 1,
-            Delivery::Message(message) => {
-                let payload = String::from_utf8(message.payload().to_vec()).unwrap();
-                return (payload, gaps);
-            }
-        }
-    }
+    next_text(async || reader.next().await).await
 }
 
 /// Publishes until the reader of the channel is heard of, and reads up to there.
@@ -140,4 +131,80 @@ async fn a_channel_that_is_added_to_a_slot_disturbs_no_other() {
     }
     assert_eq!(publish(&cluster, &added[1], "last").await, 1);
     assert_eq!(next(&mut reader).await, ("last".to_owned(), 0));
+}
+
+/// The node of the slot stops: what is added waits for another one, and not for that one for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_is_added_while_its_node_is_dead() {
+    let mut nodes = own(3, 1);
+    let cluster = connect(&nodes).await;
+    let (first, second) = ("{dead}:1", "{dead}:2");
+    let mut reader = within(cluster.ssubscribe(first)).await.unwrap();
+    let mut other = cluster.subscription(SubscriptionOptions::default());
+    let at = nodes
+        .position(cluster.primary_of(first).unwrap().port())
+        .unwrap();
+    nodes.node_mut(at).kill();
+    // One reader that is there and one that is new, before anybody knows.
+    let (added, joined) =
+        within(async { tokio::join!(reader.ssubscribe(second), other.ssubscribe(first)) }).await;
+    added.unwrap();
+    joined.unwrap();
+    assert_eq!(publish(&cluster, first, "one").await, 1);
+    assert_eq!(publish(&cluster, second, "two").await, 1);
+    assert_eq!(next(&mut other).await, ("one".to_owned(), 0));
+    let mut texts = vec![next(&mut reader).await, next(&mut reader).await];
+    assert!(texts[0].1 >= 1, "{texts:?}");
+    texts.sort();
+    assert_eq!([&*texts[0].0, &*texts[1].0], ["one", "two"]);
+}
+
+/// A reader that must not go on at the new node says so at each call, and goes on once it may.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_is_refused_elsewhere_says_so_again_and_goes_on_when_it_may() {
+    let nodes = own(3, 0);
+    let allow = |at: usize, channels: &str| {
+        let rules = format!("ACL SETUSER reader on nopass ~* +@all resetchannels {channels}");
+        nodes.ask(at, &rules).unwrap();
+    };
+    let (channel, other) = ("{refused}:1", "{allowed}:1");
+    for at in 0..3 {
+        allow(at, "&*");
+    }
+    let admin = connect(&nodes).await;
+    let mut config = config(&nodes);
+    config.node.user = Some("reader".into());
+    config.node.password = "any".into();
+    let cluster = connect_with(&config).await;
+    let mut reader = within(cluster.ssubscribe([channel, other])).await.unwrap();
+    let from = nodes
+        .position(admin.primary_of(channel).unwrap().port())
+        .unwrap();
+    let taken = nodes
+        .position(admin.primary_of(other).unwrap().port())
+        .unwrap();
+    // One that has no reader yet, as a right that is taken away ends connections.
+    let to = (0..3).find(|at| *at != from && *at != taken).unwrap();
+    allow(to, "&{allowed}*");
+    nodes
+        .move_slot(key_slot(channel.as_bytes()), from, to, || {})
+        .unwrap();
+    for _ in 0..3 {
+        let error = within(async {
+            loop {
+                if let Err(error) = reader.next().await {
+                    return error;
+                }
+            }
+        })
+        .await;
+        assert_eq!(error.server().map(|server| server.code()), Some("NOPERM"));
+    }
+    allow(to, "&*");
+    within(reader.ssubscribe(format!("{channel}:more")))
+        .await
+        .unwrap();
+    assert_eq!(publish(&admin, channel, "again").await, 1);
+    let (text, gaps) = next(&mut reader).await;
+    assert_eq!((&*text, gaps), ("again", 1));
 }

@@ -11,9 +11,10 @@ use crate::peer::Peer;
 const ENDED: &str = ">3\r\n$12\r\nsunsubscribe\r\n$1\r\nc\r\n:0\r\n";
 const MOVED: &str = "-MOVED 7365 127.0.0.1:1\r\n";
 const PONG: &str = "+PONG\r\n";
+const MISCONF: &str = "-MISCONF Errors writing to the AOF file: No space left on device\r\n";
 
 /// What a server may answer to SUNSUBSCRIBE and the PING behind it.
-const ANSWERS: [&[&str]; 11] = [
+const ANSWERS: [&[&str]; 13] = [
     // The push was the answer.
     &[ENDED, PONG],
     // It was news of the slot, and the error is the answer.
@@ -41,6 +42,9 @@ const ANSWERS: [&[&str]; 11] = [
         ENDED,
         "-LOADING Valkey is loading the dataset in memory\r\n",
     ],
+    // A primary that can't save refuses PING with its writes.
+    &[ENDED, MISCONF],
+    &[MOVED, MISCONF],
 ];
 
 fn quick(options: &mut SharedOptions) {
@@ -68,13 +72,19 @@ async fn join(
     within(joining).await.unwrap().unwrap()
 }
 
+/// A handle whose reader has just left a channel, on this connection of the peer.
+async fn left(connection: usize, change: fn(&mut SharedOptions)) -> (Peer, Shared) {
+    let peer = Peer::start();
+    let shared = connect_with(&peer.config(), options(change)).await;
+    drop(join(&peer, &shared, connection, "c").await);
+    peer.await_requests(2); // SUNSUBSCRIBE and PING
+    (peer, shared)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_caller_gets_the_answer_to_an_unsubscription() {
     for answers in ANSWERS {
-        let peer = Peer::start();
-        let shared = connect_with(&peer.config(), options(quick)).await;
-        drop(join(&peer, &shared, 0, "c").await);
-        peer.await_requests(2);
+        let (peer, shared) = left(0, quick).await;
         let asked = tokio::spawn({
             let shared = shared.clone();
             async move { (echo(&shared, "own").await, echo(&shared, "two").await) }
@@ -101,14 +111,11 @@ async fn no_caller_gets_the_answer_to_an_unsubscription() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_subscription_gets_the_answer_to_an_unsubscription() {
     for answers in ANSWERS {
-        let peer = Peer::start();
         let own = |options: &mut SharedOptions| {
             quick(options);
             options.own_subscription_connection = true;
         };
-        let shared = connect_with(&peer.config(), options(own)).await;
-        drop(join(&peer, &shared, 1, "c").await);
-        peer.await_requests(2);
+        let (peer, shared) = left(1, own).await;
         let joining = tokio::spawn({
             let shared = shared.clone();
             async move { shared.ssubscribe("d").await }
@@ -126,10 +133,7 @@ async fn no_subscription_gets_the_answer_to_an_unsubscription() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_may_be_either_ends_the_connection() {
-    let peer = Peer::start();
-    let shared = connect_with(&peer.config(), options(quick)).await;
-    drop(join(&peer, &shared, 0, "c").await);
-    peer.await_requests(2);
+    let (peer, shared) = left(0, quick).await;
     let asked = tokio::spawn({
         let shared = shared.clone();
         async move { echo(&shared, "own").await }

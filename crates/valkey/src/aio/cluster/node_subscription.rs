@@ -3,22 +3,15 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use super::Cluster;
 use super::inner::{Inner, closed};
 use crate::aio::FailoverSubscription;
-use crate::aio::clock;
 use crate::aio::failover_subscription::Servers;
-use crate::aio::followed::{Active, Joining, LOOK, Topics, Tries, is_elsewhere};
-use crate::aio::race::by;
+use crate::aio::followed::{Active, Joining, Topics, Tries, attempts, patiently};
 use crate::cluster::{NodeAddress, Place};
 use crate::pubsub::SubscriptionOptions;
 use crate::{Args, Error};
-
-/// A node may take so long to connect and to confirm before another one is tried.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Cluster {
     /// Subscribes to channels at any primary: a cluster gives each of its nodes what is published with PUBLISH. Returns a reader of
@@ -65,7 +58,9 @@ impl Cluster {
 
     /// Returns a reader of all primaries with these limits that is not subscribed to anything yet: for
     /// [events of keys](crate::pubsub::key_event_channel), which each node tells of its own keys. It follows primaries that come and
-    /// go, with a [`Gap`](crate::pubsub::Gap) for each. What is published with PUBLISH comes once from each primary.
+    /// go, with a [`Gap`](crate::pubsub::Gap) for each, as they become known: at the latest after
+    /// [`ClusterConfig::refresh_interval`](crate::cluster::ClusterConfig::refresh_interval). What is published with PUBLISH comes once from
+    /// each primary.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime with time enabled.
@@ -97,25 +92,29 @@ async fn join(
     options: SubscriptionOptions,
     tries: Tries,
 ) -> Result<Active, Error> {
-    let gives_up_at = clock::now().checked_add(inner.config.max_wait);
-    loop {
-        let mut last = Error::offline(None);
-        for address in candidates(&inner, place.as_ref()) {
-            let joining = join_at(&inner, address, &topics, options);
-            let patience = clock::now().checked_add(PATIENCE);
-            match by(patience, joining, &AtomicBool::new(false)).await {
-                Ok(active) => return Ok(active),
-                Err(error) => last = error,
-            }
+    let ended = || inner.is_closed().then(closed);
+    attempts(tries, inner.config.max_wait, ended, || {
+        join_once(&inner, place.as_ref(), &topics, options)
+    })
+    .await
+}
+
+/// Tries each of the nodes.
+async fn join_once(
+    inner: &Arc<Inner>,
+    place: Option<&NodeAddress>,
+    topics: &Topics,
+    options: SubscriptionOptions,
+) -> Result<Active, Error> {
+    let mut last = Error::offline(None);
+    for address in candidates(inner, place) {
+        match patiently(join_at(inner, address, topics, options)).await {
+            Ok(active) => return Ok(active),
+            Err(error) => last = error,
         }
-        let is_final = !last.is_retryable() && !last.is_timeout() && !is_elsewhere(&last);
-        let is_over = gives_up_at.is_some_and(|end| end <= clock::now());
-        if inner.is_closed() || is_final || is_over && tries == Tries::Limited {
-            return Err(last);
-        }
-        inner.want_refresh();
-        inner.pause(LOOK).await?;
     }
+    inner.want_refresh();
+    Err(last)
 }
 
 async fn join_at(

@@ -10,7 +10,9 @@ use bytes::Bytes;
 
 use super::Cluster;
 use super::inner::{Inner, closed};
-use crate::aio::followed::{Active, Followed, Joining, LOOK, Source, Topics, Tries, is_elsewhere};
+use crate::aio::followed::{
+    Active, Followed, Joining, LOOK, Source, Topics, Tries, is_elsewhere, topics,
+};
 use crate::cluster::{Attempts, NodeAddress, Route, Target, key_slot};
 use crate::command::Flags;
 use crate::pubsub::{ChannelKind, Delivery, OwnedMessage, SubscriptionOptions};
@@ -90,17 +92,16 @@ impl ClusterSubscription {
 
     /// Ends subscriptions to channels. Their messages that were not read yet are dropped, and no more come.
     pub fn sunsubscribe<'n>(&mut self, channels: impl Into<Args<'n>>) {
-        channels.into().each(&mut |name| {
-            let topic = (ChannelKind::Shard, Bytes::copy_from_slice(name));
-            self.followed.leave(&Topics::from([topic]));
-        });
+        self.followed
+            .leave(&topics(ChannelKind::Shard, channels.into()));
     }
 
     /// Waits for the next message, or for the news that some are missing.
     ///
     /// # Errors
     /// Fails if the handle is closed, if the reader was [disconnected](Error::is_slow_reader), or if a server refuses a channel
-    /// after its slot has moved.
+    /// after its slot has moved. It fails again then at later calls, between the messages of other slots, until the channels of that slot
+    /// are left or subscribed to again.
     ///
     /// # Cancel safety
     /// Cancel-safe: no message is lost.
@@ -182,11 +183,14 @@ async fn join(
                 }
             },
         };
-        let is_endless =
-            tries == Tries::Endless && (failed.0.is_retryable() || is_elsewhere(&failed.0));
+        let is_endless = tries == Tries::Endless && is_elsewhere(&failed.0);
         match inner.again(&mut attempts, failed, route.flags) {
             Ok(again) => {
-                inner.pause(again.pause).await?;
+                match tries {
+                    Tries::Limited => inner.pause(again.pause).await?,
+                    // It takes no place of a caller.
+                    Tries::Endless => tokio::time::sleep(again.pause).await,
+                }
                 target = match again.target {
                     Target::Node(address) | Target::Asking(address) => Target::Node(address),
                     Target::Route | Target::Primary => Target::Primary,

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Sentinel;
 use super::inner::{Inner, closed};
-use super::{Sentinel, repeat};
 use crate::aio::FailoverSubscription;
-use crate::aio::clock;
 use crate::aio::failover_subscription::Servers;
-use crate::aio::followed::{Active, Joining, LOOK, Topics, Tries, is_elsewhere};
+use crate::aio::followed::{Active, Joining, Topics, Tries, attempts};
 use crate::pubsub::SubscriptionOptions;
 use crate::{Args, Error};
 
@@ -75,20 +74,11 @@ async fn join(
     options: SubscriptionOptions,
     tries: Tries,
 ) -> Result<Active, Error> {
-    let gives_up_at = clock::now().checked_add(inner.config.max_wait);
-    loop {
-        let error = match join_once(&inner, &topics, options).await {
-            Ok(active) => return Ok(active),
-            Err(error) => error,
-        };
-        let is_final = !error.is_retryable() && !error.is_timeout() && !is_elsewhere(&error);
-        let is_over = gives_up_at.is_some_and(|end| end <= clock::now());
-        if inner.is_closed() || is_final || is_over && tries == Tries::Limited {
-            return Err(error);
-        }
-        inner.want();
-        inner.pause(LOOK).await?;
-    }
+    let ended = || inner.is_closed().then(closed);
+    attempts(tries, inner.config.max_wait, ended, || {
+        join_once(&inner, &topics, options)
+    })
+    .await
 }
 
 async fn join_once(
@@ -96,10 +86,17 @@ async fn join_once(
     topics: &Topics,
     options: SubscriptionOptions,
 ) -> Result<Active, Error> {
-    // It waits for one; whichever it is then, has an address.
-    repeat::primary(inner, None).await?;
-    let primary = inner.current().ok_or_else(|| inner.no_primary())?;
-    let subscription = primary.shared.subscription(options);
-    let joining = Active::join(subscription, primary.address, topics);
-    joining.await.map_err(|(error, _)| error)
+    let primary = inner.current().ok_or_else(|| inner.no_primary());
+    let joined = match primary {
+        Ok(primary) => {
+            let subscription = primary.shared.subscription(options);
+            let joining = Active::join(subscription, primary.address, topics);
+            joining.await.map_err(|(error, _)| error)
+        }
+        Err(error) => Err(error),
+    };
+    if joined.is_err() {
+        inner.want();
+    }
+    joined
 }

@@ -122,6 +122,11 @@ fn the_commands_own_errors_are_final() {
                 .is_err()
         );
     }
+    // WAIT, which would be answered at once by a connection that has written nothing.
+    let wait = Flags::BLOCKING.with(Flags::KEYLESS);
+    let unblocked = server("UNBLOCKED force unblock");
+    let ended = Attempts::new(PATIENCE).failed(unblocked, Some(&node(1)), wait, now);
+    assert!(ended.is_err());
     let bad =
         Attempts::new(PATIENCE).failed(server("MOVED x y"), Some(&node(1)), Flags::WRITE, now);
     assert!(matches!(
