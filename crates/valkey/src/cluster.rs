@@ -47,7 +47,7 @@ pub(crate) use pace::{REFRESH_INTERVAL, RefreshPace};
 pub(crate) use query::{Asked, Query, more_telling, no_topology};
 #[cfg(feature = "fuzz")]
 pub(crate) use redirect::Rejection;
-pub(crate) use redirect::{is_moving, is_rejection};
+pub(crate) use redirect::{ASKING, is_moving, is_rejection};
 pub(crate) use route::{OneSlot, Route, encoded_bytes};
 pub(crate) use router::{Place, Router};
 pub(crate) use scan::{Filter, Progress, Step, View};

@@ -36,6 +36,12 @@
 //!
 //! Entries that were deleted or trimmed while they were pending can't be processed any more. They are acknowledged, and counted
 //! in [`ConsumerStats::deleted`].
+//!
+//! # Clusters and sentinels
+//! [`Consumer::connect`](crate::blocking::Consumer::connect) takes their URLs too, and
+//! [`in_cluster`](crate::blocking::Consumer::in_cluster) and [`behind_sentinel`](crate::blocking::Consumer::behind_sentinel) take
+//! a handle. The consumer follows the stream when its slot moves, and when another server becomes the primary. `aio::Consumer` also
+//! leaves a server that has become silent: within half a second after its handle has learned of another one.
 
 mod command;
 mod delivery;

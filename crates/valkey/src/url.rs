@@ -9,6 +9,7 @@ use onecopy_resp_proto::Protocol;
 
 use crate::cluster::{ClusterConfig, ReadFrom};
 use crate::config::DEFAULT_PORT;
+use crate::sentinel::SentinelConfig;
 use crate::{Config, Error};
 
 pub(crate) use sentinel::parse_sentinel;
@@ -22,6 +23,27 @@ enum Scheme {
     Tcp,
     Tls,
     Unix,
+}
+
+/// What a URL leads to.
+#[derive(Debug)]
+pub(crate) enum AnyConfig {
+    Server(Config),
+    Cluster(ClusterConfig),
+    Sentinel(Box<SentinelConfig>),
+}
+
+impl AnyConfig {
+    /// Reads a URL of any kind.
+    pub(crate) fn from_url(url: &str) -> Result<Self, Error> {
+        if cluster_scheme(url).is_some() {
+            parse_cluster(url).map(Self::Cluster)
+        } else if sentinel::scheme(url).is_some() {
+            parse_sentinel(url).map(|config| Self::Sentinel(Box::new(config)))
+        } else {
+            parse(url).map(Self::Server)
+        }
+    }
 }
 
 pub(crate) fn parse(url: &str) -> Result<Config, Error> {

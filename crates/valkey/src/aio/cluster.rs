@@ -1,5 +1,6 @@
 //! A handle to a cluster that many tasks share.
 
+mod home;
 mod inner;
 mod line;
 mod node_subscription;

@@ -1,5 +1,7 @@
 //! A member of a consumer group.
 
+mod home;
+
 use std::time::{Duration, Instant};
 
 use ::tokio::time::sleep_until;
@@ -8,17 +10,23 @@ use onecopy_net::{DriveError, tokio as net};
 use onecopy_resp_proto::Frame;
 use onecopy_wire::Meter;
 
-use super::Connection;
 use super::clock::{deadline_in, now};
+use super::{Cluster, Connection, Sentinel, SharedOptions};
 use crate::parts::Parts;
 use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Intake, Step};
+use crate::url::AnyConfig;
 use crate::{Config, Error};
+use home::Home;
+
+/// How often it is looked whether the stream is at another server, while nothing comes.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// One consumer of a group, which processes entries of a stream at least once. See [`streams`](crate::streams) for what is
 /// guaranteed, and in which order entries come.
 ///
-/// It has a connection of its own, and connects again when that is lost. Acknowledgements that were not confirmed are then sent
-/// again, and entries that were on their way are asked for again.
+/// It has a connection of its own, and connects again when that is lost: in a cluster to the node that has the slot of the stream
+/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were on
+/// their way are asked for again.
 ///
 /// # Example
 /// ```no_run
@@ -38,22 +46,36 @@ use crate::{Config, Error};
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
+    home: Home,
     connection: Connection,
     intake: Intake,
     /// Large arguments of what was asked.
     parts: Parts<'static>,
+    looks_at: Instant,
 }
 
 impl Consumer {
-    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so.
+    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. URLs of clusters, see
+    /// [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url), do too.
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if the URL is invalid.
+    /// Fails like [`connect_with`](Self::connect_with), [`in_cluster`](Self::in_cluster) or
+    /// [`behind_sentinel`](Self::behind_sentinel), or if the URL is invalid.
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, the socket is closed. The group may have been created.
     pub async fn connect(url: &str, options: ConsumerOptions) -> Result<Self, Error> {
-        Self::connect_with(&Config::from_url(url)?, options).await
+        match AnyConfig::from_url(url)? {
+            AnyConfig::Server(config) => Self::connect_with(&config, options).await,
+            AnyConfig::Cluster(config) => {
+                let cluster = Cluster::connect_with(&config, SharedOptions::default()).await?;
+                Self::in_cluster(cluster, options).await
+            }
+            AnyConfig::Sentinel(config) => {
+                let sentinel = Sentinel::connect_with(&config, SharedOptions::default()).await?;
+                Self::behind_sentinel(sentinel, options).await
+            }
+        }
     }
 
     /// Connects, and creates the group if the options say so. If [`Config::command_timeout`] is not set, replies have to come
@@ -66,16 +88,35 @@ impl Consumer {
     /// # Cancel safety
     /// If the future is dropped before it completes, the socket is closed. The group may have been created.
     pub async fn connect_with(config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
-        let mut connection = Connection::connect_with(config).await?;
-        let timeout = config.command_timeout.or(config.unresponsive_timeout);
-        connection.set_command_timeout(timeout);
-        let mut consumer = Self {
-            connection,
-            intake: Intake::new(options),
-            parts: Parts::new(),
-        };
-        consumer.advance(Goal::Group, None).await?;
-        Ok(consumer)
+        Self::start(Home::Server, config, options).await
+    }
+
+    /// Connects to the node of a cluster that has the slot of the stream, and follows that: when it moves, and when the primary
+    /// fails. Otherwise like [`connect_with`](Self::connect_with), with [`ClusterConfig::node`](crate::cluster::ClusterConfig::node).
+    ///
+    /// # Errors
+    /// Fails like [`connect_with`](Self::connect_with), or if no node has the slot.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the socket is closed. The group may have been created.
+    pub async fn in_cluster(cluster: Cluster, options: ConsumerOptions) -> Result<Self, Error> {
+        let home = Home::in_cluster(cluster, &options.key);
+        Self::find(home, options).await
+    }
+
+    /// Connects to the primary that sentinels watch, and follows it. Otherwise like [`connect_with`](Self::connect_with), with
+    /// [`SentinelConfig::server`](crate::sentinel::SentinelConfig::server).
+    ///
+    /// # Errors
+    /// Fails like [`connect_with`](Self::connect_with), or if there is no primary now.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, the socket is closed. The group may have been created.
+    pub async fn behind_sentinel(
+        sentinel: Sentinel,
+        options: ConsumerOptions,
+    ) -> Result<Self, Error> {
+        Self::find(Home::behind_sentinel(sentinel), options).await
     }
 
     /// Waits for the next entry. It is pending for this consumer until it is acknowledged.
@@ -189,6 +230,30 @@ impl Consumer {
         Ok(())
     }
 
+    async fn find(mut home: Home, options: ConsumerOptions) -> Result<Self, Error> {
+        let config = home.find()?.unwrap_or_default();
+        Self::start(home, &config, options).await
+    }
+
+    async fn start(home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
+        let mut connection = Connection::connect_with(config).await?;
+        let timeout = config.command_timeout.or(config.unresponsive_timeout);
+        connection.set_command_timeout(timeout);
+        let mut intake = Intake::new(options);
+        if matches!(home, Home::Cluster(_)) {
+            intake.follow_redirections();
+        }
+        let mut consumer = Self {
+            home,
+            connection,
+            intake,
+            parts: Parts::new(),
+            looks_at: now() + LOOK,
+        };
+        consumer.advance(Goal::Group, None).await?;
+        Ok(consumer)
+    }
+
     /// Does what is necessary for `goal`. `false`: the time is over before.
     async fn advance(&mut self, goal: Goal, deadline: Option<Instant>) -> Result<bool, Error> {
         let mut is_first = true;
@@ -210,7 +275,10 @@ impl Consumer {
             is_first = false;
             match done.map_err(|error| self.connection.failed(error)) {
                 Ok(()) => {}
-                Err(error) if self.connection.is_closed() => self.intake.lost(error)?,
+                Err(error) if self.connection.is_closed() => {
+                    self.home.lost(&error);
+                    self.intake.lost(error)?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -229,14 +297,18 @@ impl Consumer {
     /// Sends what is queued, and waits for the next reply; `None` where there is none in time.
     async fn hear(&mut self, deadline: Option<Instant>) -> Result<Option<Frame>, Error> {
         loop {
+            let looks_at = self.look()?;
             let Connection { link, stream, .. } = &mut self.connection;
             if let Some(frame) = link.buffered() {
                 return Ok(Some(frame));
             }
             let (until, is_last) = self.intake.wait_until(deadline, now());
+            let look = looks_at.filter(|look| until.is_none_or(|until| *look < until));
             let (core, buffers) = (&mut link.core, &mut link.buffers);
-            let driven = net::drive_duplex(core, buffers, stream, &self.parts, until).await;
+            let driven =
+                net::drive_duplex(core, buffers, stream, &self.parts, look.or(until)).await;
             match driven {
+                Err(DriveError::Timeout) if look.is_some() => {}
                 Err(DriveError::Timeout) if !is_last => return Ok(None),
                 Err(DriveError::Timeout) => {
                     return Err(link.close("the server did not reply in time"));
@@ -250,6 +322,22 @@ impl Consumer {
         }
     }
 
+    /// Looks whether the stream is at another server, if it is time to. Returns when it is next.
+    fn look(&mut self) -> Result<Option<Instant>, Error> {
+        if !self.home.may_move() {
+            return Ok(None);
+        }
+        let now = now();
+        if now >= self.looks_at {
+            self.looks_at = now + LOOK;
+            if self.home.has_moved() {
+                let link = &mut self.connection.link;
+                return Err(link.close("another server has the stream now"));
+            }
+        }
+        Ok(Some(self.looks_at))
+    }
+
     /// Connects again, when its time has come. `false`: the caller's time is over before.
     async fn reconnect(&mut self, deadline: Option<Instant>) -> Result<bool, Error> {
         let now = now();
@@ -259,11 +347,24 @@ impl Consumer {
         if until < retry_at {
             return Ok(false);
         }
-        match self.connection.reconnect().await {
-            Ok(()) => self.intake.connected(),
-            Err(error) => self.intake.attempt_failed(error)?,
+        match self.reconnect_once().await {
+            Ok(()) => self.intake.connected(self.home.is_asking()),
+            Err(error) => {
+                if let Some(ended) = self.home.ended() {
+                    return Err(ended);
+                }
+                self.home.lost(&error);
+                self.intake.attempt_failed(error)?;
+            }
         }
         Ok(true)
+    }
+
+    async fn reconnect_once(&mut self) -> Result<(), Error> {
+        if let Some(config) = self.home.find()? {
+            self.connection.config = config;
+        }
+        self.connection.reconnect().await
     }
 }
 

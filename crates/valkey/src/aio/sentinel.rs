@@ -1,5 +1,6 @@
 //! A handle to the primary that sentinels watch, which many tasks share.
 
+mod home;
 mod inner;
 mod listener;
 mod repeat;

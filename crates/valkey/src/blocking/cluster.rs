@@ -1,6 +1,7 @@
 //! A client of a cluster that blocks the calling thread.
 
 mod encoded;
+mod home;
 mod lines;
 mod pipeline;
 mod scan;

@@ -1,22 +1,29 @@
 //! A member of a consumer group.
 
+mod home;
+
 use std::time::{Duration, Instant};
 
 use onecopy_net::{DriveError, blocking as net};
 use onecopy_resp_proto::Frame;
 use onecopy_wire::Meter;
 
-use super::Connection;
+use super::{Cluster, Connection, Sentinel};
 use crate::link::deadline_in;
 use crate::parts::Parts;
 use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Intake, Step};
+use crate::url::AnyConfig;
 use crate::{Config, Error};
+use home::Home;
 
 /// One consumer of a group, which processes entries of a stream at least once. See [`streams`](crate::streams) for what is
 /// guaranteed, and in which order entries come.
 ///
-/// It has a connection of its own, and connects again when that is lost. Acknowledgements that were not confirmed are then sent
-/// again, and entries that were on their way are asked for again.
+/// It has a connection of its own, and connects again when that is lost: in a cluster to the node that has the slot of the stream
+/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were on
+/// their way are asked for again.
+///
+/// Nobody listens while it waits for the server: a server that lost the network is left when it does not reply in time.
 ///
 /// # Example
 /// ```no_run
@@ -36,6 +43,7 @@ use crate::{Config, Error};
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
+    home: Home,
     connection: Connection,
     intake: Intake,
     /// Large arguments of what was asked.
@@ -43,12 +51,24 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so.
+    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. URLs of clusters, see
+    /// [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url), do too.
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if the URL is invalid.
+    /// Fails like [`connect_with`](Self::connect_with), [`in_cluster`](Self::in_cluster) or
+    /// [`behind_sentinel`](Self::behind_sentinel), or if the URL is invalid.
     pub fn connect(url: &str, options: ConsumerOptions) -> Result<Self, Error> {
-        Self::connect_with(&Config::from_url(url)?, options)
+        match AnyConfig::from_url(url)? {
+            AnyConfig::Server(config) => Self::connect_with(&config, options),
+            AnyConfig::Cluster(config) => {
+                let cluster = Cluster::connect_with(&config)?;
+                Self::in_cluster(cluster, options)
+            }
+            AnyConfig::Sentinel(config) => {
+                let sentinel = Sentinel::connect_with(&config)?;
+                Self::behind_sentinel(sentinel, options)
+            }
+        }
     }
 
     /// Connects, and creates the group if the options say so. If [`Config::command_timeout`] is not set, replies have to come
@@ -58,16 +78,26 @@ impl Consumer {
     /// Fails like [`Connection::connect_with`], or with the server's error if the key is not a stream or the user may not create
     /// groups.
     pub fn connect_with(config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
-        let mut connection = Connection::connect_with(config)?;
-        let timeout = config.command_timeout.or(config.unresponsive_timeout);
-        connection.set_command_timeout(timeout);
-        let mut consumer = Self {
-            connection,
-            intake: Intake::new(options),
-            parts: Parts::new(),
-        };
-        consumer.advance(Goal::Group, None)?;
-        Ok(consumer)
+        Self::start(Home::Server, config, options)
+    }
+
+    /// Connects to the node of a cluster that has the slot of the stream, and follows that: when it moves, and when the primary
+    /// fails. Otherwise like [`connect_with`](Self::connect_with), with [`ClusterConfig::node`](crate::cluster::ClusterConfig::node).
+    ///
+    /// # Errors
+    /// Fails like [`connect_with`](Self::connect_with), or if no node has the slot.
+    pub fn in_cluster(cluster: Cluster, options: ConsumerOptions) -> Result<Self, Error> {
+        let home = Home::in_cluster(cluster, &options.key);
+        Self::find(home, options)
+    }
+
+    /// Connects to the primary that sentinels watch, and follows it. Otherwise like [`connect_with`](Self::connect_with), with
+    /// [`SentinelConfig::server`](crate::sentinel::SentinelConfig::server).
+    ///
+    /// # Errors
+    /// Fails like [`connect_with`](Self::connect_with), or if there is no primary now.
+    pub fn behind_sentinel(sentinel: Sentinel, options: ConsumerOptions) -> Result<Self, Error> {
+        Self::find(Home::behind_sentinel(sentinel), options)
     }
 
     /// Waits for the next entry. It is pending for this consumer until it is acknowledged.
@@ -166,6 +196,29 @@ impl Consumer {
         Ok(())
     }
 
+    fn find(mut home: Home, options: ConsumerOptions) -> Result<Self, Error> {
+        let config = home.find()?.unwrap_or_default();
+        Self::start(home, &config, options)
+    }
+
+    fn start(home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
+        let mut connection = Connection::connect_with(config)?;
+        let timeout = config.command_timeout.or(config.unresponsive_timeout);
+        connection.set_command_timeout(timeout);
+        let mut intake = Intake::new(options);
+        if matches!(home, Home::Cluster(_)) {
+            intake.follow_redirections();
+        }
+        let mut consumer = Self {
+            home,
+            connection,
+            intake,
+            parts: Parts::new(),
+        };
+        consumer.advance(Goal::Group, None)?;
+        Ok(consumer)
+    }
+
     /// Does what is necessary for `goal`. `false`: the time is over before.
     fn advance(&mut self, goal: Goal, deadline: Option<Instant>) -> Result<bool, Error> {
         let mut is_first = true;
@@ -190,7 +243,10 @@ impl Consumer {
             is_first = false;
             match done.map_err(|error| self.connection.failed(error)) {
                 Ok(()) => {}
-                Err(error) if self.connection.is_closed() => self.intake.lost(error)?,
+                Err(error) if self.connection.is_closed() => {
+                    self.home.lost(&error);
+                    self.intake.lost(error)?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -239,11 +295,21 @@ impl Consumer {
         if until < retry_at {
             return Ok(false);
         }
-        match self.connection.reconnect() {
-            Ok(()) => self.intake.connected(),
-            Err(error) => self.intake.attempt_failed(error)?,
+        match self.reconnect_once() {
+            Ok(()) => self.intake.connected(self.home.is_asking()),
+            Err(error) => {
+                self.home.lost(&error);
+                self.intake.attempt_failed(error)?;
+            }
         }
         Ok(true)
+    }
+
+    fn reconnect_once(&mut self) -> Result<(), Error> {
+        if let Some(config) = self.home.find()? {
+            self.connection.config = config;
+        }
+        self.connection.reconnect()
     }
 }
 

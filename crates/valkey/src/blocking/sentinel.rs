@@ -1,5 +1,6 @@
 //! A client of the primary that sentinels watch, which blocks the calling thread.
 
+mod home;
 mod search;
 mod servers;
 

@@ -47,6 +47,16 @@ pub(crate) struct Again {
     pub(crate) moved: Option<(u16, NodeAddress)>,
 }
 
+impl Again {
+    /// Where a connection leads next that follows a slot: a move is known by then to whoever looks for the primary.
+    pub(crate) fn into_home(self) -> Target {
+        match self.target {
+            asking @ Target::Asking(_) => asking,
+            _ => Target::Primary,
+        }
+    }
+}
+
 /// Where a command is sent next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {

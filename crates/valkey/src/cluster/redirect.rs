@@ -5,6 +5,9 @@ use super::slot::SLOTS;
 use crate::Error;
 use crate::error::ends_by_role;
 
+/// ASKING, encoded: the node executes the next command although the slot is not its own yet.
+pub(crate) const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
+
 /// An error of a server that is about the cluster and not about the command. Nothing was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rejection {

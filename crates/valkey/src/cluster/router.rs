@@ -9,7 +9,7 @@ use super::config::ReadFrom;
 use super::error::ClusterError;
 use super::route::Route;
 use super::topology::{Node, Topology};
-use crate::Error;
+use crate::{Config, Error};
 
 /// Nodes that are asked for the slots in one refresh: with more, a refresh of a cluster that is down would take for ever.
 const MAX_ASKED: usize = 8;
@@ -42,6 +42,15 @@ impl Place {
         Self {
             address: address.clone(),
             is_replica: false,
+        }
+    }
+
+    /// How to connect to it, by the settings of all nodes.
+    pub(crate) fn config(&self, node: &Config) -> Config {
+        Config {
+            endpoint: self.address.endpoint(),
+            readonly: self.is_replica,
+            ..node.clone()
         }
     }
 }

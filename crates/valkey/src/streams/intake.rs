@@ -11,9 +11,10 @@
 //! the next call waits for their replies: a read whose reply nobody took would be a batch that stays pending.
 
 mod ask;
+mod questions;
 mod take;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use super::options::{ConsumerOptions, GroupStart};
@@ -21,6 +22,7 @@ use super::page::{Item, Page, Source};
 use super::{ConsumerStats, Delivery, EntryId};
 use crate::Error;
 use crate::backoff::Pauses;
+use questions::{Asked, Questions};
 
 /// What has arrived before its deadline, while nobody called, is still found if it is looked for this long.
 const GRACE: Duration = Duration::from_millis(100);
@@ -55,22 +57,11 @@ enum Phase {
     New,
 }
 
-/// A question that has no reply yet.
-#[derive(Debug)]
-enum Asked {
-    Create,
-    Ack(Vec<EntryId>),
-    /// How often an entry was delivered.
-    Count(EntryId),
-    Move(EntryId),
-    Read(Source),
-}
-
 #[derive(Debug)]
 pub(crate) struct Intake {
     options: ConsumerOptions,
     phase: Phase,
-    asked: VecDeque<Asked>,
+    asked: Questions,
     page: Page,
     /// Entries of the page that were delivered too often, to be moved.
     poison: Vec<Item>,
@@ -85,6 +76,8 @@ pub(crate) struct Intake {
     reply_by: Option<Instant>,
     /// Whether the server has answered on this connection.
     is_proven: bool,
+    /// Whether redirections lead to another server.
+    is_redirected: bool,
     pauses: Pauses,
     attempts: u32,
     retry_at: Option<Instant>,
@@ -99,7 +92,7 @@ impl Intake {
             phase: options.create.map_or(own, Phase::Create),
             pauses: Pauses::new(options.backoff),
             options,
-            asked: VecDeque::new(),
+            asked: Questions::default(),
             page: Page::default(),
             poison: Vec::new(),
             current: None,
@@ -108,11 +101,17 @@ impl Intake {
             claim_at: None,
             reply_by: None,
             is_proven: false,
+            is_redirected: false,
             attempts: 0,
             retry_at: None,
             last_error: None,
             stats: ConsumerStats::default(),
         }
+    }
+
+    /// Redirections are followed, by connecting to where they lead.
+    pub(crate) fn follow_redirections(&mut self) {
+        self.is_redirected = true;
     }
 
     pub(crate) fn step(&self, goal: Goal, is_closed: bool) -> Step {
@@ -123,13 +122,13 @@ impl Intake {
         let is_done = match goal {
             Goal::Group => !matches!(self.phase, Phase::Create(_)) && self.asked.is_empty(),
             Goal::Entry => self.has_entry(),
-            Goal::Acks => self.acks.is_empty() && !self.asked.iter().any(waits),
+            Goal::Acks => self.acks.is_empty() && !self.asked.any(waits),
         };
         if is_done {
             Step::Done
         } else if is_closed {
             Step::Connect
-        } else if goal == Goal::Acks && !self.acks.is_empty() || !self.asked.iter().any(waits) {
+        } else if goal == Goal::Acks && !self.acks.is_empty() || !self.asked.any(waits) {
             Step::Send
         } else {
             Step::Receive
@@ -211,7 +210,7 @@ impl Intake {
     /// # Errors
     /// The same, where the connection was never of use and the attempt was the last one.
     pub(crate) fn lost(&mut self, error: Error) -> Result<(), Error> {
-        for asked in std::mem::take(&mut self.asked) {
+        for asked in self.asked.take() {
             if let Asked::Ack(ids) = asked {
                 self.acks.extend(ids);
             }
@@ -236,9 +235,11 @@ impl Intake {
         *self.retry_at.get_or_insert_with(|| now + pauses.next())
     }
 
-    pub(crate) fn connected(&mut self) {
+    /// There is a new connection, maybe to a server that takes questions only behind ASKING.
+    pub(crate) fn connected(&mut self, is_asking: bool) {
         self.retry_at = None;
         self.is_proven = false;
+        self.asked.is_asking = is_asking;
         self.stats.reconnects += 1;
     }
 

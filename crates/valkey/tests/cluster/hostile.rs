@@ -171,25 +171,113 @@ async fn empty_and_broken_descriptions_are_errors() {
     }
 }
 
-#[tokio::test]
-async fn a_million_slots_are_too_many() {
-    let fake = Fake::start(|request, _| match request {
-        "CLUSTER SLOTS" => {
-            let range = "*3\r\n:0\r\n:0\r\n*2\r\n$9\r\n127.0.0.1\r\n:1\r\n";
-            format!("*1000000\r\n{}", range.repeat(1_000_000))
-        }
+/// Its slots by CLUSTER SHARDS or by CLUSTER SLOTS.
+fn described(is_shards: bool, reply: String) -> Fake {
+    Fake::start(move |request, _| match request {
+        "CLUSTER SHARDS" if is_shards => reply.clone(),
+        "CLUSTER SLOTS" if !is_shards => reply.clone(),
         _ => "-ERR\r\n".to_owned(),
-    });
-    let error = within(Cluster::connect_with(
-        &fake.config(),
+    })
+}
+
+/// In a process of its own, whose memory is nobody else's.
+#[tokio::test]
+async fn a_million_slots_are_too_many_and_take_little_memory() {
+    const ALONE: &str = "ONECOPY_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "hostile::a_million_slots_are_too_many_and_take_little_memory";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let child = child.args(["--exact", name]).env(ALONE, "1");
+        let ended = child.output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stdout);
+        assert!(
+            ended.status.success() && text.contains("1 passed"),
+            "{text}"
+        );
+        return;
+    }
+    let range = "*3\r\n:0\r\n:0\r\n*2\r\n$9\r\n127.0.0.1\r\n:1\r\n";
+    let slots = format!("*1000000\r\n{}", range.repeat(1_000_000));
+    let ranges = ":0\r\n:0\r\n".repeat(1_000_000);
+    let node = "*1\r\n%3\r\n$4\r\nport\r\n:1\r\n$2\r\nip\r\n$9\r\n127.0.0.1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n";
+    let shard = format!("*1\r\n%2\r\n$5\r\nslots\r\n*2000000\r\n{ranges}$5\r\nnodes\r\n{node}");
+    for (is_shards, reply) in [(false, slots), (true, shard)] {
+        let fake = described(is_shards, reply);
+        let before = peak_memory();
+        let config = fake.config();
+        let connecting = Cluster::connect_with(&config, SharedOptions::default());
+        let error = within(connecting).await.unwrap_err();
+        assert!(
+            matches!(error.cluster(), Some(ClusterError::NoTopology { .. })),
+            "{error}"
+        );
+        // The node's own copy of what it sends, and what the client may read of it with the nodes of that.
+        let grown = peak_memory() - before;
+        println!("{grown} bytes for {error}");
+        assert!(grown < (64 + 96) << 20, "{grown} bytes");
+    }
+}
+
+/// The most bytes that this process has had in memory.
+fn peak_memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.unwrap().trim().trim_end_matches(" kB");
+    kib.parse::<usize>().unwrap() << 10
+}
+
+/// What CLUSTER SHARDS may say wrongly; CLUSTER SLOTS is no help.
+#[tokio::test]
+async fn broken_descriptions_of_shards_are_errors() {
+    let node = |port: &str| {
+        format!(
+            "%3\r\n$4\r\nport\r\n{port}\r\n$2\r\nip\r\n$1\r\na\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
+        )
+    };
+    let shard = |slots: &str, node: &str| {
+        format!("*1\r\n%2\r\n$5\r\nslots\r\n{slots}$5\r\nnodes\r\n*1\r\n{node}")
+    };
+    let whole = "*2\r\n:0\r\n:16383\r\n";
+    let good = shard(whole, &node(":1"));
+    within(Cluster::connect_with(
+        &described(true, good).config(),
         SharedOptions::default(),
     ))
     .await
-    .unwrap_err();
-    assert!(
-        matches!(error.cluster(), Some(ClusterError::NoTopology { .. })),
-        "{error}"
-    );
+    .unwrap();
+    for reply in [
+        "*0\r\n".to_owned(),
+        "*1\r\n:1\r\n".to_owned(),
+        "*1\r\n%0\r\n".to_owned(),
+        "*1\r\n%1\r\n$5\r\nslots\r\n*0\r\n".to_owned(),
+        "*1\r\n%2\r\n$5\r\nslots\r\n:1\r\n$5\r\nnodes\r\n:1\r\n".to_owned(),
+        shard("*0\r\n", &node(":1")),
+        shard("*1\r\n:0\r\n", &node(":1")),
+        shard("*2\r\n:0\r\n:16384\r\n", &node(":1")),
+        shard("*2\r\n:5\r\n:4\r\n", &node(":1")),
+        shard("*2\r\n:-1\r\n:4\r\n", &node(":1")),
+        shard(whole, &node(":0")),
+        shard(whole, &node(":70000")),
+        shard(whole, &node(":-1")),
+        shard(whole, "%0\r\n"),
+        shard(whole, ":1\r\n"),
+        good_until_cut(&shard(whole, &node(":1"))),
+    ] {
+        let fake = described(true, reply.clone());
+        let config = fake.config();
+        let error = within(Cluster::connect_with(&config, SharedOptions::default()))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error.cluster(), Some(ClusterError::NoTopology { .. })),
+            "{reply}: {error}"
+        );
+    }
+}
+
+/// With a length that is wrong, so that what follows is not read as it was meant.
+fn good_until_cut(reply: &str) -> String {
+    reply.replacen("$5\r\nnodes", "$4\r\nnodes", 1)
 }
 
 #[tokio::test]

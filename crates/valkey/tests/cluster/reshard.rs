@@ -1,12 +1,15 @@
 //! Slots that move from node to node under load.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use onecopy_valkey::aio::Cluster;
+use onecopy_valkey::blocking;
 use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::command::string;
 
-use crate::common::{connect, connect_hasty, count, is_soak, own, within};
+use crate::common::{config, connect, connect_hasty, count, is_soak, own, within};
 use crate::drops::Drops;
 use crate::load::{Keeps, Load};
 
@@ -123,7 +126,7 @@ async fn no_value_is_wrong_or_lost_while_slots_move() {
         for position in 0..3 {
             for number in 0..4 {
                 let slot = key_slot(tag(3, position, number).as_bytes());
-                let from = owner(&nodes, &cluster, slot);
+                let from = owner(&nodes, slot);
                 let to = targets[(position + round) % 3];
                 if from != to {
                     nodes.move_slot(slot, from, to, || {}).unwrap();
@@ -148,8 +151,77 @@ async fn no_value_is_wrong_or_lost_while_slots_move() {
     );
 }
 
+/// Slots go round all the time, key by key. Every scan finds every key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scans_find_every_key_while_slots_move() {
+    let nodes = own(3, 0);
+    let cluster = connect(&nodes).await;
+    let config = config(&nodes);
+    let tags: Vec<String> = (0..30)
+        .map(|number| tag(3, number % 3, number / 3))
+        .collect();
+    let mut keys = BTreeSet::new();
+    for tag in &tags {
+        for number in 0..20 {
+            let key = format!("{{{tag}}}:{number}");
+            cluster.run(&string::set(&key, number)).await.unwrap();
+            keys.insert(key.into_bytes());
+        }
+    }
+    let is_over = Arc::<AtomicBool>::default();
+    let ends = Arc::clone(&is_over);
+    let mover = tokio::task::spawn_blocking(move || {
+        let mut moves = 0;
+        while !ends.load(Ordering::Relaxed) {
+            let slot = key_slot(tags[moves % tags.len()].as_bytes());
+            let from = owner(&nodes, slot);
+            nodes.move_slot(slot, from, (from + 1) % 3, || {}).unwrap();
+            // With moves that the nodes have not all heard of they may lose a slot.
+            nodes.wait_until_stable().unwrap();
+            moves += 1;
+        }
+        moves
+    });
+    let scans = count(6, 100);
+    let expected = keys.clone();
+    let blocking = tokio::task::spawn_blocking(move || {
+        let mut cluster = blocking::Cluster::connect_with(&config).unwrap();
+        for _ in 0..scans {
+            let mut found = BTreeSet::new();
+            let mut scan = cluster.scan().count(20);
+            while let Some(keys) = scan.next().unwrap() {
+                found.extend(keys);
+            }
+            assert!(
+                found == expected,
+                "missing: {:?}",
+                expected.difference(&found)
+            );
+        }
+    });
+    let (mut returned, mut calls) = (0, 0);
+    for _ in 0..scans {
+        let mut found = BTreeSet::new();
+        let mut scan = cluster.scan().count(20);
+        while let Some(keys) = within(scan.next()).await.unwrap() {
+            calls += 1;
+            returned += keys.len();
+            found.extend(keys);
+        }
+        assert!(found == keys, "missing: {:?}", keys.difference(&found));
+    }
+    within(blocking).await.unwrap();
+    is_over.store(true, Ordering::Relaxed);
+    let moves = within(mover).await.unwrap();
+    println!(
+        "{returned} keys by {calls} calls for {scans} scans of {}, {moves} moves",
+        keys.len()
+    );
+    assert!(moves > scans, "{moves}");
+}
+
 /// The position of the node that has a slot, by what it says itself.
-fn owner(nodes: &onecopy_testkit::valkey::Cluster, _: &Cluster, slot: u16) -> usize {
+fn owner(nodes: &onecopy_testkit::valkey::Cluster, slot: u16) -> usize {
     let has = |position: &usize| {
         let view = nodes.ask(*position, "CLUSTER NODES").unwrap();
         let own = view

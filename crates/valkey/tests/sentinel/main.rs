@@ -9,8 +9,11 @@ mod fake;
 mod load;
 
 mod basics;
+mod consumers;
 mod failover;
 mod hostile;
 mod news;
 mod subscriptions;
 mod tls;
+#[path = "../cluster/workers.rs"]
+mod workers;

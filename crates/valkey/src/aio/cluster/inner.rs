@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::line::{Found, Line};
+use crate::Error;
 use crate::aio::shared::Trackers;
 use crate::aio::{Shared, SharedOptions, clock};
 use crate::cluster::{
@@ -16,7 +17,6 @@ use crate::cluster::{
 };
 use crate::command::Flags;
 use crate::observe::System;
-use crate::{Config, Error};
 
 /// Connections at most, in use or tried: as many as a cluster may have nodes, for each of their roles.
 const MAX_LINES: usize = 4_000;
@@ -138,7 +138,7 @@ impl Inner {
         let (done, attempt) = tokio::sync::watch::channel(());
         let (inner, place) = (Arc::clone(self), place.clone());
         tokio::spawn(async move {
-            let config = inner.node_config(&place);
+            let config = place.config(&inner.config.node);
             let connected = Shared::connect_with(&config, inner.node_options()).await;
             let connected = connected.map(Shared::quiet);
             let mut state = inner.lock();
@@ -157,14 +157,6 @@ impl Inner {
     fn node_options(&self) -> SharedOptions {
         let options = self.options.lock();
         options.unwrap_or_else(PoisonError::into_inner).for_node()
-    }
-
-    fn node_config(&self, place: &Place) -> Config {
-        Config {
-            endpoint: place.address.endpoint(),
-            readonly: place.is_replica,
-            ..self.config.node.clone()
-        }
     }
 
     /// What to do after an attempt that has failed at this node; what it has shown of the cluster is noted.

@@ -4,15 +4,13 @@ use bytes::Bytes;
 
 use super::Shared;
 use super::group::{Group, Pieces};
+use crate::cluster::ASKING;
 use crate::command::{Blocking, Command};
 use crate::link::{EXEC, MULTI};
 use crate::observe::{BatchKind, Observed, Operations, System};
 use crate::response::Response;
 use crate::responses::{TransactionResponses, executed};
 use crate::{Error, OwnedReply, ScriptCall, raw};
-
-/// ASKING, encoded: the server executes the next command although the slot is not its own yet.
-const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// Commands, and where each ends.
 #[derive(Debug, Default)]

@@ -47,12 +47,7 @@ impl Lines {
         {
             return Err(Error::offline(Some(&failed.error)));
         }
-        let config = Config {
-            endpoint: place.address.endpoint(),
-            readonly: place.is_replica,
-            ..node.clone()
-        };
-        match Connection::connect_with(&config) {
+        match Connection::connect_with(&place.config(node)) {
             Ok(connection) => {
                 self.failed.remove(place);
                 Ok(connection)

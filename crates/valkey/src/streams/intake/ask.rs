@@ -43,9 +43,10 @@ impl Intake {
         }
         let ids = self.acks.iter().map(|id| id.text()).collect();
         let options = &self.options;
-        link.queue_owned(&Ack { options, ids }, parts)?;
-        let acks = std::mem::take(&mut self.acks);
-        self.asked.push_back(Asked::Ack(acks));
+        let asked = Asked::Ack(self.acks.clone());
+        self.asked
+            .queue(&Ack { options, ids }, asked, link, parts)?;
+        self.acks.clear();
         Ok(())
     }
 
@@ -87,9 +88,7 @@ impl Intake {
         };
         let ConsumerOptions { key, group, .. } = &self.options;
         let create = stream::xgroup_create(key, group, id).mkstream();
-        link.queue_owned(&create, parts)?;
-        self.asked.push_back(Asked::Create);
-        Ok(())
+        self.asked.queue(&create, Asked::Create, link, parts)
     }
 
     /// Own pending entries behind `after`, or new ones.
@@ -106,15 +105,18 @@ impl Intake {
         let read = stream::xreadgroup(&options.group, &options.consumer, &options.key, id);
         let read = read.count(count(options.batch));
         if after.is_some() {
-            link.queue_owned(&read, parts)?;
-            self.asked.push_back(Asked::Read(Source::Own));
-            return Ok(());
+            return self
+                .asked
+                .queue(&read, Asked::Read(Source::Own), link, parts);
         }
         let until_claim = self.claim_at.map(|at| at.saturating_duration_since(now));
         let block = until_claim.map_or(options.block, |until| until.min(options.block));
-        link.queue_owned(&read.block(milliseconds(block.max(MIN_BLOCK))), parts)?;
-        self.asked.push_back(Asked::Read(Source::New));
-        Ok(())
+        self.asked.queue(
+            &read.block(milliseconds(block.max(MIN_BLOCK))),
+            Asked::Read(Source::New),
+            link,
+            parts,
+        )
     }
 
     fn ask_claim(
@@ -128,9 +130,12 @@ impl Intake {
         let (key, group, consumer) = (&options.key, &options.group, &options.consumer);
         let text = from.text();
         let claim = stream::xautoclaim(key, group, consumer, min_idle, text.as_bytes());
-        link.queue_owned(&claim.count(count(options.batch)), parts)?;
-        self.asked.push_back(Asked::Read(Source::Claim));
-        Ok(())
+        self.asked.queue(
+            &claim.count(count(options.batch)),
+            Asked::Read(Source::Claim),
+            link,
+            parts,
+        )
     }
 
     fn ask_counts(&mut self, link: &mut Link, parts: &mut Parts<'static>) -> Result<(), Error> {
@@ -144,8 +149,12 @@ impl Intake {
             let text = item.id.text();
             let id = text.as_bytes();
             let count = stream::xpending(key, group).range(id, id, 1);
-            link.queue_owned(&count.consumer(consumer), parts)?;
-            self.asked.push_back(Asked::Count(item.id));
+            self.asked.queue(
+                &count.consumer(consumer),
+                Asked::Count(item.id),
+                link,
+                parts,
+            )?;
         }
         Ok(())
     }
@@ -165,8 +174,8 @@ impl Intake {
                 id: item.id.text(),
                 deliveries: item.deliveries.unwrap_or_default(),
             };
-            link.queue_owned(&entry, parts)?;
-            self.asked.push_back(Asked::Move(item.id));
+            self.asked
+                .queue(&entry, Asked::Move(item.id), link, parts)?;
         }
         self.poison.clear();
         Ok(())

@@ -25,7 +25,7 @@ impl Intake {
         link: &mut Link,
         now: Instant,
     ) -> Result<(), Error> {
-        let Some(asked) = self.asked.pop_front() else {
+        let Some(asked) = self.asked.next() else {
             return Err(link.close("the server replied to nothing"));
         };
         link.start_wait();
@@ -34,8 +34,12 @@ impl Intake {
             let error = Error::server_error(text);
             return self.refused(asked, error, link);
         }
+        if matches!(asked, Asked::Asking) {
+            return Ok(()); // any node says that
+        }
         self.responsive();
         let taken = match asked {
+            Asked::Asking => Ok(()),
             Asked::Create => {
                 self.phase = Phase::Own(EntryId::ZERO);
                 Ok(())
@@ -145,9 +149,15 @@ impl Intake {
                 self.phase = Phase::Own(EntryId::ZERO);
                 Ok(())
             }
+            // Another node of the cluster has the stream, or will have it.
+            (asked, "MOVED" | "ASK" | "CLUSTERDOWN" | "TRYAGAIN") if self.is_redirected => {
+                self.asked.put_back(asked);
+                link.close("the stream is on another node of the cluster");
+                Err(error)
+            }
             // Its place is taken by another server: that one is found by connecting again.
             (asked, "LOADING" | "READONLY" | "MASTERDOWN") => {
-                self.asked.push_front(asked);
+                self.asked.put_back(asked);
                 link.close("the server takes no commands of consumers now");
                 Err(error)
             }

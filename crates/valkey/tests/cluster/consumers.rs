@@ -1,0 +1,168 @@
+//! Members of a consumer group that follow the slot of their stream.
+
+use onecopy_testkit::valkey;
+use onecopy_valkey::cluster::key_slot;
+use onecopy_valkey::command::stream;
+use onecopy_valkey::{aio, blocking};
+
+use crate::common::{connect, count, own, until, within};
+use crate::fake::only_node;
+use crate::workers::{Face, Workers, options};
+
+const KEY: &str = "{jobs}stream";
+
+/// Adds entries with these numbers. What they hold.
+async fn add(cluster: &aio::Cluster, numbers: std::ops::Range<usize>) -> Vec<String> {
+    let mut texts = Vec::new();
+    for number in numbers {
+        let text = format!("job {number}");
+        let add = stream::xadd(KEY, "*", ("n", text.as_str()));
+        within(cluster.run(&add)).await.unwrap();
+        drop(add);
+        texts.push(text);
+    }
+    texts
+}
+
+/// The number of entries that are pending.
+async fn pending(cluster: &aio::Cluster) -> i64 {
+    let reply = within(cluster.run(&stream::xpending(KEY, "group")))
+        .await
+        .unwrap();
+    reply.get().unwrap().0
+}
+
+async fn follows_its_slot(face: Face) {
+    let nodes = own(2, 0);
+    let cluster = connect(&nodes).await;
+    let slot = key_slot(KEY.as_bytes());
+    let port = cluster.primary_of(KEY).unwrap().port();
+    let from = nodes.position(port).unwrap();
+    let to = 1 - from;
+    let workers = Workers::start(face, &nodes.url(), vec![options("one"), options("two")]);
+    workers.wait_for(&add(&cluster, 0..20).await).await;
+
+    // The slot begins to move, and the stream goes: the old node answers ASK.
+    nodes.begin_move(slot, from, to).unwrap();
+    let port = nodes.node(to).port();
+    let migrate = format!("MIGRATE 127.0.0.1 {port} {KEY} 0 5000");
+    nodes.ask(from, &migrate).unwrap();
+    workers.wait_for(&add(&cluster, 20..40).await).await;
+    let length = nodes.ask(to, &format!("CLUSTER COUNTKEYSINSLOT {slot}"));
+    assert_eq!(length.unwrap(), "1");
+
+    // Then it is there: MOVED from the old node.
+    nodes.move_slot(slot, from, to, || {}).unwrap();
+    workers.wait_for(&add(&cluster, 40..60).await).await;
+
+    // And back, with entries that nobody has taken yet.
+    let moved = add(&cluster, 60..100).await;
+    nodes.move_slot(slot, to, from, || {}).unwrap();
+    workers.wait_for(&moved).await;
+    workers.wait_for(&add(&cluster, 100..120).await).await;
+    within(async {
+        while pending(&cluster).await > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let (processed, stats) = workers.end().await;
+    assert_eq!(processed.len(), 120);
+    println!("{face:?}: {stats:?}");
+    // There and back.
+    let reconnects: u64 = stats.iter().map(|stats| stats.reconnects).sum();
+    assert!(reconnects >= 2, "{stats:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocking_consumer_follows_its_slot() {
+    follows_its_slot(Face::Blocking).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_follows_its_slot() {
+    follows_its_slot(Face::Aio).await;
+}
+
+async fn follows_failovers(face: Face) {
+    let mut nodes = own(3, 1);
+    let cluster = connect(&nodes).await;
+    let primary = nodes.position(cluster.primary_of(KEY).unwrap().port());
+    let primary = primary.unwrap();
+    let replica = primary + 3;
+    let workers = Workers::start(face, &nodes.url(), vec![options("one"), options("two")]);
+    let rounds = count(2, 20);
+    let mut number = 0;
+    let (mut old, mut new) = (primary, replica);
+    for _ in 0..rounds {
+        // In order.
+        workers
+            .wait_for(&add(&cluster, number..number + 50).await)
+            .await;
+        nodes.ask(new, "CLUSTER FAILOVER").unwrap();
+        is_primary(&nodes, new).await;
+        nodes.wait_until_stable().unwrap();
+        workers
+            .wait_for(&add(&cluster, number + 50..number + 100).await)
+            .await;
+        number += 100;
+        std::mem::swap(&mut old, &mut new);
+    }
+    // By a crash. The replica has all that was added.
+    let texts = add(&cluster, number..number + 50).await;
+    let offset = |position: usize, name: &str| {
+        let info = nodes.ask(position, "INFO replication").unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().to_owned()
+    };
+    until(|| offset(old, "master_repl_offset:") == offset(new, "slave_repl_offset:")).await;
+    nodes.node_mut(old).kill();
+    is_primary(&nodes, new).await;
+    workers.wait_for(&texts).await;
+    workers
+        .wait_for(&add(&cluster, number + 50..number + 100).await)
+        .await;
+    let (processed, stats) = workers.end().await;
+    assert_eq!(processed.len(), number + 100);
+    println!("{face:?}: {stats:?}, {} refreshes", cluster.refreshes());
+}
+
+async fn is_primary(nodes: &valkey::Cluster, position: usize) {
+    until(|| nodes.ask(position, "ROLE").unwrap().starts_with("master")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocking_consumer_follows_failovers() {
+    follows_failovers(Face::Blocking).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_follows_failovers() {
+    follows_failovers(Face::Aio).await;
+}
+
+/// Nodes that send it to and fro for ever: it gives up after so many attempts, and does not connect faster than it is to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_that_is_redirected_for_ever_gives_up() {
+    for kind in ["MOVED", "ASK"] {
+        let fake = only_node(move |request, port| match request {
+            "ASKING" => "+OK\r\n".to_owned(),
+            _ => format!("-{kind} 1 127.0.0.1:{port}\r\n"),
+        });
+        let mut options = options("one");
+        options.max_attempts = Some(5);
+        let url = format!(
+            "redis+cluster://127.0.0.1:{}?client-info=false",
+            fake.port()
+        );
+        let error = within(aio::Consumer::connect(&url, options.clone()))
+            .await
+            .unwrap_err();
+        assert_eq!(error.server().unwrap().code(), kind);
+        let connecting = move || blocking::Consumer::connect(&url, options).unwrap_err();
+        let error = tokio::task::spawn_blocking(connecting).await.unwrap();
+        assert_eq!(error.server().unwrap().code(), kind);
+        // Some for the slots, and one for each attempt.
+        assert!(fake.connections() < 2 * (5 + 5), "{}", fake.connections());
+    }
+}
