@@ -3,6 +3,9 @@
 
 mod cluster;
 mod common;
+mod drops;
+#[path = "../cluster/drops.rs"]
+mod drops_of_calls;
 mod moved;
 mod sentinel;
 mod server;

@@ -1,10 +1,7 @@
 //! Networks that are cut between the client and a node: connections that end, and ones on which nothing comes any more.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onecopy_valkey::aio::{Cluster, SharedOptions};
@@ -14,77 +11,13 @@ use onecopy_valkey::{blocking, raw};
 
 use crate::common::{count, shared, until, within};
 use crate::fake::{Answer, Fake};
-
-/// A relay between the client and a node.
-struct Relay {
-    port: u16,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
-    accepted: Arc<AtomicUsize>,
-    /// Nothing is carried: bytes are lost on the way.
-    is_cut: Arc<AtomicBool>,
-}
-
-impl Relay {
-    fn to(node: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let streams = Arc::<Mutex<Vec<TcpStream>>>::default();
-        let (accepted, is_cut) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
-        let (all, counted, cut) = (
-            Arc::clone(&streams),
-            Arc::clone(&accepted),
-            Arc::clone(&is_cut),
-        );
-        thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                counted.fetch_add(1, Ordering::Relaxed);
-                let Ok(server) = TcpStream::connect(("127.0.0.1", node)) else {
-                    continue;
-                };
-                all.lock()
-                    .unwrap()
-                    .extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
-                for (from, to) in [
-                    (client.try_clone().unwrap(), server.try_clone().unwrap()),
-                    (server, client),
-                ] {
-                    let cut = Arc::clone(&cut);
-                    thread::spawn(move || carry(from, to, &cut));
-                }
-            }
-        });
-        Self {
-            port,
-            streams,
-            accepted,
-            is_cut,
-        }
-    }
-
-    /// Ends all connections.
-    fn end_all(&self) {
-        for stream in self.streams.lock().unwrap().drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-}
-
-fn carry(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
-    let mut buffer = [0; 16 << 10];
-    while let Ok(n @ 1..) = from.read(&mut buffer) {
-        if !is_cut.load(Ordering::Relaxed) && to.write_all(&buffer[..n]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(Shutdown::Both);
-    let _ = from.shutdown(Shutdown::Both);
-}
+use crate::relay::Relay;
 
 /// A cluster that is reached through relays only: a node that knows no commands but the slots says so.
 fn through_relays() -> (Vec<Relay>, Fake) {
     let nodes = shared();
     let relays: Vec<Relay> = (0..3).map(|at| Relay::to(nodes.node(at).port())).collect();
-    let ports: Vec<u16> = relays.iter().map(|relay| relay.port).collect();
+    let ports: Vec<u16> = relays.iter().map(|relay| relay.port()).collect();
     let guide = Fake::start(move |request, _| match request {
         "CLUSTER SLOTS" => {
             let range = |at: usize| {
@@ -182,7 +115,7 @@ async fn a_node_that_is_cut_off_affects_no_other() {
     for key in &keys {
         cluster.run(&string::set(key, key)).await.unwrap();
     }
-    relays[1].is_cut.store(true, Ordering::Relaxed);
+    relays[1].cut(true);
     for _ in 0..3 {
         let error = within(cluster.run(&string::set(&keys[1], "late")))
             .await
@@ -193,9 +126,9 @@ async fn a_node_that_is_cut_off_affects_no_other() {
             assert_eq!(value.into_bytes().unwrap(), keys[at].as_bytes());
         }
     }
-    relays[1].is_cut.store(false, Ordering::Relaxed);
+    relays[1].cut(false);
     relays[1].end_all();
-    until(|| relays[1].accepted.load(Ordering::Relaxed) > 1).await;
+    until(|| relays[1].accepted() > 1).await;
     for number in 0..50 {
         let text = format!("own:{number}");
         let Ok(reply) = within(
@@ -223,14 +156,10 @@ async fn a_blocking_call_ends_with_its_deadline() {
     let blocking = tokio::task::spawn_blocking(move || {
         let mut cluster = blocking::Cluster::connect_with(&config).unwrap();
         cluster.run(&string::set("cutoff", "1")).unwrap();
-        relays
-            .iter()
-            .for_each(|relay| relay.is_cut.store(true, Ordering::Relaxed));
+        relays.iter().for_each(|relay| relay.cut(true));
         let error = cluster.run(&string::set("cutoff", "2")).unwrap_err();
         assert!(error.is_timeout() && error.maybe_executed(), "{error}");
-        relays
-            .iter()
-            .for_each(|relay| relay.is_cut.store(false, Ordering::Relaxed));
+        relays.iter().for_each(|relay| relay.cut(false));
         relays.iter().for_each(Relay::end_all);
         let value = (0..100)
             .find_map(|_| cluster.run(&string::get("cutoff")).ok())

@@ -17,6 +17,7 @@ mod hostile;
 mod keys;
 mod load;
 mod node_subscriptions;
+mod relay;
 mod reshard;
 mod subscriptions;
 mod tls;

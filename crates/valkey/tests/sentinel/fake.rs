@@ -19,6 +19,8 @@ pub(crate) enum Answer {
     Say(Vec<u8>),
     /// Says something over and over, as long as the client reads.
     Repeat(Vec<u8>),
+    /// Says something at once, and something else when there is something to say; then closes.
+    Later(Vec<u8>, Box<dyn FnOnce() -> Vec<u8> + Send>),
     Silence,
     Close,
 }
@@ -141,6 +143,11 @@ fn serve(stream: TcpStream, answer: &dyn Fn(&str) -> Answer) {
             Answer::Say(bytes) if writer.write_all(&bytes).is_err() => return,
             Answer::Say(_) | Answer::Silence => {}
             Answer::Repeat(bytes) => while writer.write_all(&bytes).is_ok() {},
+            Answer::Later(now, later) => {
+                let _ = writer.write_all(&now);
+                let _ = writer.write_all(&later());
+                return;
+            }
             Answer::Close => return,
         }
     }

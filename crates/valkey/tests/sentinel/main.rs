@@ -7,9 +7,12 @@ mod common;
 mod drops;
 mod fake;
 mod load;
+#[path = "../cluster/relay.rs"]
+mod relay;
 
 mod basics;
 mod consumers;
+mod cuts;
 mod failover;
 mod hostile;
 mod news;
