@@ -176,7 +176,7 @@ async fn values_are_right_while_reads_are_dropped_and_connections_killed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_are_right_while_reads_are_dropped_and_slots_move() {
     let nodes = match valkey::Cluster::start(3, 0) {
-        Ok(nodes) => nodes,
+        Ok(nodes) => Arc::new(nodes),
         Err(why) => panic!("this test needs a cluster: {why}"),
     };
     let connect = async |timeout: Option<Duration>| {
@@ -196,11 +196,12 @@ async fn values_are_right_while_reads_are_dropped_and_slots_move() {
         .iter()
         .map(|tag| nodes.position(owner(tag)).unwrap())
         .collect();
+    let moved = Arc::clone(&nodes);
     run(cached, hasty, writer, tags, move |round| {
         let turn = usize::try_from(round).unwrap() % slots.len();
         let (from, to) = (owners[turn], (owners[turn] + 1) % 3);
-        nodes.move_slot(slots[turn], from, to, || {}).unwrap();
-        nodes.wait_until_stable().unwrap();
+        moved.move_slot(slots[turn], from, to, || {}).unwrap();
+        moved.wait_until_stable().unwrap();
         owners[turn] = to;
     })
     .await;
