@@ -117,7 +117,7 @@ impl fmt::Display for ClusterError {
             ),
             Self::TooManyWaiting { waiting } => write!(
                 f,
-                "{waiting} commands wait for the cluster to recover: no more may, see ClusterOptions::max_waiting"
+                "{waiting} commands wait for the cluster to recover: no more may, see ClusterConfig::max_waiting"
             ),
         }
     }
