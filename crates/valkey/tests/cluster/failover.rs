@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use onecopy_testkit::valkey;
 use onecopy_valkey::aio::Cluster;
 use onecopy_valkey::command::{list, string};
 
@@ -58,9 +59,24 @@ async fn values_are_right_while_primaries_change() {
     }
 
     // By a crash: whose slots nobody has for some seconds.
+    let connected = |nodes: &valkey::Cluster| {
+        let info = nodes.ask(4, "INFO stats").unwrap();
+        let count = info
+            .lines()
+            .find_map(|line| line.strip_prefix("total_connections_received:"));
+        count.unwrap().parse::<u64>().unwrap()
+    };
+    let (before, refreshes) = (connected(&nodes), cluster.refreshes());
     nodes.node_mut(1).kill();
     is_primary(&cluster, nodes.node(4).port()).await;
     load.more(some).await;
+    // One connection of each handle to the new primary, and at most one for each refresh; its replica has one, and so has this test.
+    let (made, refreshes) = (connected(&nodes) - before, cluster.refreshes() - refreshes);
+    println!("{made} connections to the new primary, {refreshes} refreshes");
+    assert!(
+        made <= 2 * (1 + 2 + refreshes) + 4,
+        "{made} connections, {refreshes} refreshes"
+    );
     let least = u64::try_from(count(20_000, 1_000_000)).unwrap();
     let (dropped, mut errors) = drops.end(least).await;
     println!("{dropped} calls were dropped or timed out");
