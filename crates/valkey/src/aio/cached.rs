@@ -6,7 +6,6 @@ mod reply;
 mod source;
 
 use std::fmt;
-use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -283,19 +282,18 @@ impl<S: Source> Cached<S> {
             command.encode(&mut request);
             // What has large arguments is not looked up.
             let is_whole = matches!(request.end_shared(), Ok(true)) && parts.is_empty();
-            let mut slices = [IoSlice::new(&[]); 2];
-            let count = match is_whole {
-                true => queue.slices(&NoParts, &mut slices),
-                false => 0,
-            };
-            let look = match (count, slices.first()) {
-                (1, Some(encoded)) => match self.cache.store.get(encoded, clock::now) {
+            let whole = if is_whole { queue.whole() } else { None };
+            let look = match whole {
+                Some(encoded) => match self.cache.store.get(encoded, clock::now) {
                     Some(entry) => Look::Hit(entry),
                     None => self.missed(command, encoded),
                 },
-                _ => Look::NotCacheable,
+                None => Look::NotCacheable,
             };
-            queue.clear();
+            match whole.map(<[u8]>::len) {
+                Some(len) => queue.advance(len), // cheaper than to clear it
+                None => queue.clear(),
+            }
             parts.clear();
             look
         })
@@ -342,15 +340,6 @@ impl<S: Source> Cached<S> {
         if !has_keys && !is_harmless {
             self.cache.store.flush();
         }
-    }
-}
-
-/// A command that is looked up has no parts beside the queue.
-struct NoParts;
-
-impl onecopy_wire::Borrowed for NoParts {
-    fn part(&self, _: u32) -> &[u8] {
-        &[]
     }
 }
 
