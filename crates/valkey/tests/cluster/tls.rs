@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use onecopy_testkit::certificate::Authority;
+use onecopy_testkit::certificate::{Authority, Certificate};
 use onecopy_testkit::server::lacks;
 use onecopy_testkit::valkey;
 use onecopy_valkey::aio::{Cluster, SharedOptions};
@@ -198,4 +198,58 @@ async fn nodes_that_announce_their_names_are_verified_by_these() {
             .all(|node| node.host() == "localhost")
     );
     assert_eq!(cluster.connections(), 2);
+}
+
+/// Servers that ask for a certificate of their CA, as CLUSTER's own connections have one.
+#[tokio::test]
+async fn nodes_that_ask_for_a_certificate_get_the_clients_own() {
+    let authority = Authority::new("nodes");
+    let certificate = |_| authority.node(&[ADDRESS]);
+    let asks = |_| vec!["tls-auth-clients yes".to_owned()];
+    let servers = match valkey::Cluster::start_tls(2, 0, &authority, certificate, asks) {
+        Ok(cluster) => cluster,
+        Err(why) => panic!("this test needs a cluster with TLS: {why}"),
+    };
+    let with = |identity: Option<Certificate>| {
+        let mut config = config(&servers, ADDRESS);
+        if let Some(identity) = identity {
+            config.node.tls_cert = Some(Pem::Text(identity.certificate.into()));
+            config.node.tls_key = Some(Pem::Text(identity.key.into()));
+        }
+        config
+    };
+    let good = with(Some(authority.client("worker")));
+    let cluster = connect_with(&good).await;
+    let mut blocking = blocking::Cluster::connect_with(&good).unwrap();
+    for number in 0..20 {
+        let key = format!("certified:{number}");
+        cluster.run(&string::set(&key, number)).await.unwrap();
+        assert_eq!(
+            blocking.run(&string::get(&key)).unwrap().as_i64(),
+            Some(number)
+        );
+    }
+    assert_eq!((cluster.connections(), blocking.connections()), (2, 2));
+
+    for bad in [
+        with(None),
+        with(Some(Authority::new("other").client("worker"))),
+    ] {
+        let connecting = Cluster::connect_with(&bad, SharedOptions::default());
+        let error = within(connecting).await.unwrap_err();
+        println!("{error}");
+        let own = bad.clone();
+        let blocking =
+            tokio::task::spawn_blocking(move || blocking::Cluster::connect_with(&own).unwrap_err());
+        let blocking = within(blocking).await.unwrap();
+        println!("{blocking}");
+        for error in [error, blocking] {
+            assert!(!error.maybe_executed());
+            let text = error.to_string();
+            assert!(
+                text.contains("certificate") && text.contains("tls-cert"),
+                "{text}"
+            );
+        }
+    }
 }
