@@ -323,11 +323,12 @@ pub(super) static FREE: &[Item] = &[
     Item {
         name: "change of user",
         weight: 1,
-        steps: |turn| {
-            vec![Step::ChangeUser(
-                turn.random.of(&["", "one", "two", "three"]),
-            )]
-        },
+        steps: |turn| vec![Step::ChangeUser(turn.random.of(&["", "one", "two"]))],
+    },
+    Item {
+        name: "change of user to an unknown schema",
+        weight: 1,
+        steps: |_| vec![Step::ChangeUser("three")],
     },
     Item {
         name: "schema",
