@@ -7,8 +7,8 @@ use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, TlsAcceptor, TlsConnector};
 
 use super::{
-    AccountConfig, BackendConfig, Config, ListenerConfig, LogFileConfig, PoolConfig, Rate, Reads,
-    ReplicaReads, RuleConfig, TracesConfig,
+    AccountConfig, BackendConfig, Config, ListenerConfig, LogFileConfig, Mode, PoolConfig, Rate,
+    Reads, ReplicaReads, RuleConfig, TracesConfig,
 };
 
 /// The changes made by a reload. `Display` shows one line per change, and nothing if there are none.
@@ -296,6 +296,8 @@ impl Of<'_> {
         let reads = [old, new].map(|account| To(account.reads));
         let [before, after] = reads;
         self.value(&format!("reads of account '{user}'"), before, after);
+        let [before, after] = [old, new].map(|account| Its(account.mode));
+        self.value(&format!("mode of account '{user}'"), before, after);
         let [old, new] = times;
         self.value(&format!("query-timeout of account '{user}'"), old, new);
         let key = format!("statement-rate of account '{user}'");
@@ -420,11 +422,24 @@ struct Own(Option<Duration>);
 #[derive(PartialEq)]
 struct To(Option<Reads>);
 
+/// The listener's where there is none.
+#[derive(PartialEq)]
+struct Its(Option<Mode>);
+
 #[derive(PartialEq)]
 struct PerSecond(Option<Rate>);
 
 #[derive(PartialEq)]
 struct Places<'c>(&'c [Endpoint]);
+
+impl Display for Its {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(mode) => Display::fmt(&mode, f),
+            None => f.write_str("the listener's"),
+        }
+    }
+}
 
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

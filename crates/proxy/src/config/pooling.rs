@@ -57,6 +57,9 @@ pub struct AccountConfig {
     /// Where its reads go; `None`: where those of the listener go. Without effect where the listener does not use replicas,
     /// [`ListenerConfig::replica_reads`](super::ListenerConfig).
     pub reads: Option<Reads>,
+    /// How its clients share connections, [`Session`](Mode::Session) or [`Transaction`](Mode::Transaction); `None`: as those of the
+    /// listener. With `Session` its reads go to the primary.
+    pub mode: Option<Mode>,
 }
 
 impl AccountConfig {
@@ -70,6 +73,7 @@ impl AccountConfig {
             query_timeout: None,
             statement_rate: None,
             reads: None,
+            mode: None,
         }
     }
 
@@ -104,6 +108,7 @@ impl PartialEq for AccountConfig {
             && self.query_timeout == other.query_timeout
             && self.statement_rate == other.statement_rate
             && self.reads == other.reads
+            && self.mode == other.mode
     }
 }
 

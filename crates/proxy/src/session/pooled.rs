@@ -225,7 +225,10 @@ impl Pooled {
         let account = listener.accounts.find(&key.user);
         let query_timeout = account.and_then(|account| account.config.query_timeout);
         let query_timeout = query_timeout.or(listener.config.query_timeout);
-        let reads = (key.part == Part::Writes).then(|| {
+        let mode = account.and_then(|account| account.config.mode);
+        let mode = mode.unwrap_or(listener.config.mode);
+        let splits = key.part == Part::Writes && mode == Mode::Transaction;
+        let reads = splits.then(|| {
             let other = pool.key(&key.user, key.capabilities, key.collation, Part::Reads);
             ReadSplit::new(listener, account.map(|account| &account.config), other)
         });
@@ -235,7 +238,7 @@ impl Pooled {
             pool: Arc::clone(pool),
             key,
             agreed: Capabilities::empty(),
-            mode: listener.config.mode,
+            mode,
             reads,
             number: pool.number(),
             client,

@@ -254,3 +254,31 @@ fn a_command_in_one_write_with_a_long_one_is_looked_at_as_well() {
     );
     assert_eq!(text(&mut one, "SELECT @pooled_behind"), "7");
 }
+
+#[test]
+fn an_account_may_share_connections_in_another_way_than_its_listener() {
+    for (listener, account) in [
+        (Mode::Transaction, Mode::Session),
+        (Mode::Session, Mode::Transaction),
+    ] {
+        let pooled = Pooled::start_with(listener, 1, |config| {
+            config.listeners[0].pool.wait_timeout = Duration::from_millis(300);
+            config.listeners[0].accounts[0].mode = Some(account);
+        });
+        let (mut one, mut other) = (pooled.connect(), pooled.connect());
+        one.run("DO 1").unwrap();
+        let asked = other.run("DO 1");
+        match account {
+            Mode::Session => assert_eq!(asked.unwrap_err().server().unwrap().code, 1040),
+            _ => drop(asked.unwrap()),
+        }
+        // Whoever leaves leaves its connection to the next one.
+        drop(one);
+        let mut third = pooled.connect();
+        let asked = |client: &mut Connection| client.run("DO 1").is_ok();
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while !asked(&mut third) {
+            assert!(std::time::Instant::now() < end);
+        }
+    }
+}

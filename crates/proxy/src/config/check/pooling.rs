@@ -21,6 +21,8 @@ pub enum PoolError {
     NoHealthLogin,
     /// Two accounts have the same user.
     SameUser(String),
+    /// An account has a mode in which its clients would not log in to the proxy.
+    AccountPasses(String),
     /// Reads go to replicas with this mode only.
     ReadsNeedTransactions,
     /// Reads go to replicas, and no backend can be one: none has the role of a primary or of a replica.
@@ -138,6 +140,10 @@ impl ListenerConfig {
         if let Some(twice) = accounts.find(|account| !users.insert(account.user.as_str())) {
             return Some(PoolError::SameUser(twice.user.clone()));
         }
+        let mut accounts = self.accounts.iter();
+        if let Some(passes) = accounts.find(|account| account.mode == Some(Mode::Pass)) {
+            return Some(PoolError::AccountPasses(passes.user.clone()));
+        }
         let mut roles = self.backends.iter().map(|backend| backend.role);
         if self.replica_reads.is_some() && self.mode != Mode::Transaction {
             return Some(PoolError::ReadsNeedTransactions);
@@ -241,6 +247,10 @@ impl PoolError {
             Self::SameUser(user) => write!(
                 f,
                 "listener '{listener}' has two accounts of user '{user}'; remove one of them"
+            ),
+            Self::AccountPasses(user) => write!(
+                f,
+                "account '{user}' of listener '{listener}' has mode = \"pass\"; use \"session\" or \"transaction\", or a listener of its own"
             ),
             Self::ReadsNeedTransactions => write!(
                 f,

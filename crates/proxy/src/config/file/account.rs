@@ -9,8 +9,9 @@ use toml::Spanned;
 use super::error::Problem;
 use super::reads::Destination;
 use super::secrets::{secret, stored};
+use super::section::Sharing;
 use super::value::{CountOrOff, Password, TimeOrOff};
-use crate::config::AccountConfig;
+use crate::config::{AccountConfig, Mode};
 
 /// One of `account`.
 #[derive(Debug, Deserialize)]
@@ -24,6 +25,7 @@ pub(super) struct Account {
     statement_rate: Option<CountOrOff>,
     statement_burst: Option<Spanned<u32>>,
     reads: Option<Destination>,
+    mode: Option<Spanned<Sharing>>,
 }
 
 impl Account {
@@ -45,6 +47,17 @@ impl Account {
                 .hint("give statement-rate too: statements a second"));
         }
         config.reads = self.reads.map(Into::into);
+        if let Some(mode) = self.mode {
+            let span = mode.span();
+            let mode = Mode::from(mode.into_inner());
+            if !mode.is_pooled() {
+                let message = "an account can't have mode = \"pass\"";
+                return Err(Problem::at(span, message).hint(
+                    "clients of a listener with accounts log in to the proxy: use \"session\" or \"transaction\", or a listener of their own",
+                ));
+            }
+            config.mode = Some(mode);
+        }
         config.statement_rate = rate.map(|per_second| Rate {
             per_second,
             burst: burst.map_or(per_second, Spanned::into_inner),

@@ -178,7 +178,7 @@ struct Mysql {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Sharing {
+pub(super) enum Sharing {
     Pass,
     Session,
     Transaction,

@@ -660,6 +660,30 @@ fn replicas_are_used_for_reads_where_a_listener_says_so() {
 }
 
 #[test]
+fn an_account_may_share_connections_in_its_own_way() {
+    let with = |mode: &str| {
+        pooled(&format!(
+            "mode = \"transaction\"\naccount = [{{ user = \"a\", password = \"x\"{mode} }}]"
+        ))
+    };
+    let (before, after) = (parse(&with("")), parse(&with(", mode = \"session\"")));
+    let (before, after) = (before.unwrap(), after.unwrap());
+    assert_eq!(before.listeners[0].accounts[0].mode, None);
+    assert_eq!(after.listeners[0].accounts[0].mode, Some(Mode::Session));
+    assert_eq!(
+        Changes::between(&before, &after).lines(),
+        ["mysql 'front': mode of account 'a': the listener's -> session"]
+    );
+    let mut passes = after;
+    passes.listeners[0].accounts[0].mode = Some(Mode::Pass);
+    let error = passes.check().unwrap_err().to_string();
+    assert!(
+        error.contains("account 'a' of listener 'front' has mode"),
+        "{error}"
+    );
+}
+
+#[test]
 fn limits_are_said_of_a_listener_and_of_its_accounts() {
     let text = pooled(
         "mode = \"transaction\"\nquery-timeout = \"7s\"\naccount = [\
@@ -775,6 +799,10 @@ fn a_mode_and_its_accounts_go_together() {
         (
             "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", statement-burst = 7 }]",
             "`statement-burst` without `statement-rate`",
+        ),
+        (
+            "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", mode = \"pass\" }]",
+            "an account can't have mode = \"pass\"",
         ),
         ("[mysql.pool]\nmaximum = 3", "unknown key `maximum`"),
     ] {
