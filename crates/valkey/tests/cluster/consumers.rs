@@ -1,5 +1,7 @@
 //! Members of a consumer group that follow the slot of their stream.
 
+use std::time::{Duration, Instant};
+
 use onecopy_testkit::valkey;
 use onecopy_valkey::cluster::key_slot;
 use onecopy_valkey::command::stream;
@@ -62,7 +64,7 @@ async fn follows_its_slot(face: Face) {
     workers.wait_for(&add(&cluster, 100..120).await).await;
     within(async {
         while pending(&cluster).await > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })
     .await;
@@ -99,8 +101,7 @@ async fn follows_failovers(face: Face) {
         workers
             .wait_for(&add(&cluster, number..number + 50).await)
             .await;
-        nodes.ask(new, "CLUSTER FAILOVER").unwrap();
-        is_primary(&nodes, new).await;
+        hand_over(&nodes, new).await;
         nodes.wait_until_stable().unwrap();
         workers
             .wait_for(&add(&cluster, number + 50..number + 100).await)
@@ -117,7 +118,7 @@ async fn follows_failovers(face: Face) {
     };
     until(|| offset(old, "master_repl_offset:") == offset(new, "slave_repl_offset:")).await;
     nodes.node_mut(old).kill();
-    is_primary(&nodes, new).await;
+    until(|| is_primary(&nodes, new)).await;
     workers.wait_for(&texts).await;
     workers
         .wait_for(&add(&cluster, number + 50..number + 100).await)
@@ -127,8 +128,20 @@ async fn follows_failovers(face: Face) {
     println!("{face:?}: {stats:?}, {} refreshes", cluster.refreshes());
 }
 
-async fn is_primary(nodes: &valkey::Cluster, position: usize) {
-    until(|| nodes.ask(position, "ROLE").unwrap().starts_with("master")).await;
+fn is_primary(nodes: &valkey::Cluster, position: usize) -> bool {
+    nodes.ask(position, "ROLE").unwrap().starts_with("master")
+}
+
+/// Has a replica take over. It may not have become one yet, and an attempt ends after 5 seconds: it is asked again.
+async fn hand_over(nodes: &valkey::Cluster, new: usize) {
+    let mut asks_at = Instant::now();
+    until(|| {
+        if Instant::now() >= asks_at && nodes.ask(new, "CLUSTER FAILOVER").is_ok() {
+            asks_at = Instant::now() + Duration::from_secs(6);
+        }
+        is_primary(nodes, new)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
