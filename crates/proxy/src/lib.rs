@@ -3,7 +3,7 @@
 //! It stands between any MySQL client and one or several servers: health checks, roles, TLS and compression on each side
 //! separately, `KILL` across servers, reload, drain, metrics. Clients log in with the servers' own users. Unlike a TCP proxy it
 //! knows what each session is doing; unlike ProxySQL it changes no statement. Clients of a pooled listener
-//! ([`Mode::Transaction`](config::Mode)) share a few server connections. It does not split reads from writes yet. Unix only.
+//! ([`Mode::Transaction`](config::Mode)) share a few server connections, outlive a failover, and can read from replicas. Unix only.
 //!
 //! ```no_run
 //! use onecopy_proxy::Proxy;
