@@ -25,8 +25,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// guaranteed, and in which order entries come.
 ///
 /// It has a connection of its own, and connects again when that is lost: in a cluster to the node that has the slot of the stream
-/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were on
-/// their way are asked for again.
+/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were
+/// in flight are asked for again.
 ///
 /// # Example
 /// ```no_run
@@ -52,11 +52,14 @@ pub struct Consumer {
     /// Large arguments of what was asked.
     parts: Parts<'static>,
     looks_at: Instant,
+    /// Whether anything has come since the last look.
+    has_heard: bool,
 }
 
 impl Consumer {
-    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. URLs of clusters, see
-    /// [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url), do too.
+    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. Also
+    /// accepts the URLs of clusters, see [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see
+    /// [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url).
     ///
     /// # Errors
     /// Fails like [`connect_with`](Self::connect_with), [`in_cluster`](Self::in_cluster) or
@@ -95,11 +98,14 @@ impl Consumer {
     /// fails. Otherwise like [`connect_with`](Self::connect_with), with [`ClusterConfig::node`](crate::cluster::ClusterConfig::node).
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if no node has the slot.
+    /// Fails like [`connect_with`](Self::connect_with), if no node has the slot or takes commands within
+    /// [`ClusterConfig::max_wait`](crate::cluster::ClusterConfig::max_wait), or if the key for [`Poison`](crate::streams::Poison) has
+    /// another slot.
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, the socket is closed. The group may have been created.
     pub async fn in_cluster(cluster: Cluster, options: ConsumerOptions) -> Result<Self, Error> {
+        options.check_slots()?;
         let home = Home::in_cluster(cluster, &options.key);
         Self::find(home, options).await
     }
@@ -108,7 +114,8 @@ impl Consumer {
     /// [`SentinelConfig::server`](crate::sentinel::SentinelConfig::server).
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if there is no primary now.
+    /// Fails like [`connect_with`](Self::connect_with), or if no primary takes commands within
+    /// [`SentinelConfig::max_wait`](crate::sentinel::SentinelConfig::max_wait).
     ///
     /// # Cancel safety
     /// If the future is dropped before it completes, the socket is closed. The group may have been created.
@@ -235,8 +242,13 @@ impl Consumer {
         Self::start(home, &config, options).await
     }
 
-    async fn start(home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
-        let mut connection = Connection::connect_with(config).await?;
+    async fn start(
+        mut home: Home,
+        config: &Config,
+        options: ConsumerOptions,
+    ) -> Result<Self, Error> {
+        let connected = Connection::connect_with(config).await;
+        let mut connection = connected.inspect_err(|error| home.lost(error))?;
         let timeout = config.command_timeout.or(config.unresponsive_timeout);
         connection.set_command_timeout(timeout);
         let mut intake = Intake::new(options);
@@ -249,9 +261,15 @@ impl Consumer {
             intake,
             parts: Parts::new(),
             looks_at: now() + LOOK,
+            has_heard: false,
         };
-        consumer.advance(Goal::Group, None).await?;
-        Ok(consumer)
+        let max_wait = consumer.home.max_wait();
+        let deadline = max_wait.and_then(|max_wait| now().checked_add(max_wait));
+        if consumer.advance(Goal::Group, deadline).await? {
+            return Ok(consumer);
+        }
+        let last = consumer.last_error().cloned();
+        Err(last.unwrap_or_else(|| DriveError::Timeout.into()))
     }
 
     /// Does what is necessary for `goal`. `false`: the time is over before.
@@ -297,11 +315,12 @@ impl Consumer {
     /// Sends what is queued, and waits for the next reply; `None` where there is none in time.
     async fn hear(&mut self, deadline: Option<Instant>) -> Result<Option<Frame>, Error> {
         loop {
-            let looks_at = self.look()?;
-            let Connection { link, stream, .. } = &mut self.connection;
-            if let Some(frame) = link.buffered() {
+            if let Some(frame) = self.connection.link.buffered() {
+                self.has_heard = true;
                 return Ok(Some(frame));
             }
+            let looks_at = self.look()?;
+            let Connection { link, stream, .. } = &mut self.connection;
             let (until, is_last) = self.intake.wait_until(deadline, now());
             let look = looks_at.filter(|look| until.is_none_or(|until| *look < until));
             let (core, buffers) = (&mut link.core, &mut link.buffers);
@@ -315,6 +334,7 @@ impl Consumer {
                 }
                 driven => {
                     if let Some(message) = link.message(driven)? {
+                        self.has_heard = true;
                         return link.frame(message).map(Some);
                     }
                 }
@@ -330,7 +350,9 @@ impl Consumer {
         let now = now();
         if now >= self.looks_at {
             self.looks_at = now + LOOK;
-            if self.home.has_moved() {
+            // A server that replies is believed: it redirects what it has no more.
+            let has_moved = self.home.has_moved();
+            if !std::mem::take(&mut self.has_heard) && has_moved {
                 let link = &mut self.connection.link;
                 return Err(link.close("another server has the stream now"));
             }

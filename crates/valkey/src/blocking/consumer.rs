@@ -20,8 +20,8 @@ use home::Home;
 /// guaranteed, and in which order entries come.
 ///
 /// It has a connection of its own, and connects again when that is lost: in a cluster to the node that has the slot of the stream
-/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were on
-/// their way are asked for again.
+/// by then, behind sentinels to the primary. Acknowledgements that were not confirmed are then sent again, and entries that were
+/// in flight are asked for again.
 ///
 /// Nobody listens while it waits for the server: a server that lost the network is left when it does not reply in time.
 ///
@@ -51,8 +51,9 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. URLs of clusters, see
-    /// [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url), do too.
+    /// Connects to the server of a URL, see [`Config::from_url`], and creates the group if the options say so. Also
+    /// accepts the URLs of clusters, see [`ClusterConfig::from_url`](crate::cluster::ClusterConfig::from_url), and of sentinels, see
+    /// [`SentinelConfig::from_url`](crate::sentinel::SentinelConfig::from_url).
     ///
     /// # Errors
     /// Fails like [`connect_with`](Self::connect_with), [`in_cluster`](Self::in_cluster) or
@@ -85,8 +86,11 @@ impl Consumer {
     /// fails. Otherwise like [`connect_with`](Self::connect_with), with [`ClusterConfig::node`](crate::cluster::ClusterConfig::node).
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if no node has the slot.
+    /// Fails like [`connect_with`](Self::connect_with), if no node has the slot or takes commands within
+    /// [`ClusterConfig::max_wait`](crate::cluster::ClusterConfig::max_wait), or if the key for [`Poison`](crate::streams::Poison) has
+    /// another slot.
     pub fn in_cluster(cluster: Cluster, options: ConsumerOptions) -> Result<Self, Error> {
+        options.check_slots()?;
         let home = Home::in_cluster(cluster, &options.key);
         Self::find(home, options)
     }
@@ -95,7 +99,8 @@ impl Consumer {
     /// [`SentinelConfig::server`](crate::sentinel::SentinelConfig::server).
     ///
     /// # Errors
-    /// Fails like [`connect_with`](Self::connect_with), or if there is no primary now.
+    /// Fails like [`connect_with`](Self::connect_with), or if no primary takes commands within
+    /// [`SentinelConfig::max_wait`](crate::sentinel::SentinelConfig::max_wait).
     pub fn behind_sentinel(sentinel: Sentinel, options: ConsumerOptions) -> Result<Self, Error> {
         Self::find(Home::behind_sentinel(sentinel), options)
     }
@@ -201,8 +206,9 @@ impl Consumer {
         Self::start(home, &config, options)
     }
 
-    fn start(home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
-        let mut connection = Connection::connect_with(config)?;
+    fn start(mut home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
+        let connected = Connection::connect_with(config);
+        let mut connection = connected.inspect_err(|error| home.lost(error))?;
         let timeout = config.command_timeout.or(config.unresponsive_timeout);
         connection.set_command_timeout(timeout);
         let mut intake = Intake::new(options);
@@ -215,8 +221,13 @@ impl Consumer {
             intake,
             parts: Parts::new(),
         };
-        consumer.advance(Goal::Group, None)?;
-        Ok(consumer)
+        let max_wait = consumer.home.max_wait();
+        let deadline = max_wait.and_then(|max_wait| Instant::now().checked_add(max_wait));
+        if consumer.advance(Goal::Group, deadline)? {
+            return Ok(consumer);
+        }
+        let last = consumer.last_error().cloned();
+        Err(last.unwrap_or_else(|| DriveError::Timeout.into()))
     }
 
     /// Does what is necessary for `goal`. `false`: the time is over before.

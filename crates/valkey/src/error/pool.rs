@@ -30,6 +30,8 @@ impl Error {
             Cause::Refused(Refusal::MaxClients, _) => false,
             Cause::Refused(..) => !self.is_retryable(),
             Cause::Protocol(_) => self.is_other_protocol(),
+            Cause::Sentinel(error) => !error.is_retryable(),
+            Cause::Cluster(error) => !error.is_retryable(),
             _ => false,
         }
     }

@@ -27,6 +27,9 @@ use questions::{Asked, Questions};
 /// What has arrived before its deadline, while nobody called, is still found if it is looked for this long.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// So many redirections in a row are no failed attempts.
+const MAX_REDIRECTS: u32 = 5;
+
 /// What a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
@@ -80,6 +83,8 @@ pub(crate) struct Intake {
     is_redirected: bool,
     pauses: Pauses,
     attempts: u32,
+    /// Redirections in a row.
+    redirects: u32,
     retry_at: Option<Instant>,
     last_error: Option<Error>,
     stats: ConsumerStats,
@@ -103,6 +108,7 @@ impl Intake {
             is_proven: false,
             is_redirected: false,
             attempts: 0,
+            redirects: 0,
             retry_at: None,
             last_error: None,
             stats: ConsumerStats::default(),
@@ -222,7 +228,9 @@ impl Intake {
             self.phase = Phase::Own(EntryId::ZERO);
         }
         self.reply_by = None;
-        if !self.is_proven {
+        self.redirects += u32::from(is_redirection(&error));
+        let is_followed = is_redirection(&error) && self.redirects <= MAX_REDIRECTS;
+        if !self.is_proven && !is_followed {
             return self.attempt_failed(error);
         }
         self.last_error = Some(error);
@@ -276,4 +284,10 @@ impl Intake {
             _ => (Some(reply_by), true),
         }
     }
+}
+
+/// Whether another node has the stream.
+fn is_redirection(error: &Error) -> bool {
+    let code = error.server().map(|server| server.code());
+    matches!(code, Some("MOVED" | "ASK"))
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::EntryId;
-use crate::Backoff;
+use crate::cluster::{ClusterError, key_slot};
+use crate::{Backoff, Error};
 
 /// Which entries a group begins with when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,6 +112,17 @@ impl ConsumerOptions {
             poison: Poison::Discard,
             backoff: Backoff::default(),
             max_attempts: None,
+        }
+    }
+
+    /// # Errors
+    /// The keys are in different slots of a cluster.
+    pub(crate) fn check_slots(&self) -> Result<(), Error> {
+        match &self.poison {
+            Poison::MoveTo(to) if key_slot(to) != key_slot(&self.key) => Err(Error::cluster_error(
+                ClusterError::cross_slot(&self.key, to),
+            )),
+            _ => Ok(()),
         }
     }
 }

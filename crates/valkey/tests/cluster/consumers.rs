@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use onecopy_testkit::valkey;
-use onecopy_valkey::cluster::key_slot;
+use onecopy_valkey::cluster::{ClusterError, key_slot};
 use onecopy_valkey::command::stream;
+use onecopy_valkey::streams::Poison;
 use onecopy_valkey::{aio, blocking};
 
 use crate::common::{connect, count, own, until, within};
@@ -175,7 +176,93 @@ async fn a_consumer_that_is_redirected_for_ever_gives_up() {
         let connecting = move || blocking::Consumer::connect(&url, options).unwrap_err();
         let error = tokio::task::spawn_blocking(connecting).await.unwrap();
         assert_eq!(error.server().unwrap().code(), kind);
-        // Some for the slots, and one for each attempt.
-        assert!(fake.connections() < 2 * (5 + 5), "{}", fake.connections());
+        // Some for the slots, and one for each redirection that is followed and each attempt.
+        assert!(
+            fake.connections() < 2 * (5 + 5 + 5),
+            "{}",
+            fake.connections()
+        );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_attempt_ends_after_max_wait() {
+    for answer in ["-CLUSTERDOWN The cluster is down", "-MOVED 1 127.0.0.1:1"] {
+        let fake = only_node(move |_, _| format!("{answer}\r\n"));
+        let url = format!(
+            "redis+cluster://127.0.0.1:{}?client-info=false&max-wait=0.3&connect-timeout=0.1",
+            fake.port()
+        );
+        within(aio::Consumer::connect(&url, options("one")))
+            .await
+            .unwrap_err();
+        let connecting = move || blocking::Consumer::connect(&url, options("one")).unwrap_err();
+        within(tokio::task::spawn_blocking(connecting))
+            .await
+            .unwrap();
+    }
+}
+
+/// Entries that nobody can process are moved to another stream, of the same slot, while that moves: each once, and no other is lost.
+async fn poison_is_moved(face: Face) {
+    let nodes = own(2, 0);
+    let cluster = connect(&nodes).await;
+    let slot = key_slot(KEY.as_bytes());
+    let port = cluster.primary_of(KEY).unwrap().port();
+    let from = nodes.position(port).unwrap();
+    let (to, failed) = (1 - from, "{jobs}failed");
+    add(&cluster, 0..3).await;
+    // Somebody takes them, and never acknowledges them.
+    cluster
+        .run(&stream::xgroup_create(KEY, "group", "0"))
+        .await
+        .unwrap();
+    let mut other = cluster.acquire(KEY).await.unwrap();
+    let read = stream::xreadgroup("group", "lost", KEY, ">");
+    other.run(&read).await.unwrap();
+    // The stream is here still; a key that is not here is asked for at the other node.
+    nodes.begin_move(slot, from, to).unwrap();
+    let mut options = options("one");
+    options.claim_min_idle = Some(Duration::ZERO);
+    options.max_deliveries = Some(1);
+    options.poison = Poison::MoveTo(failed.into());
+    let workers = Workers::start(face, &nodes.url(), vec![options]);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    nodes.move_slot(slot, from, to, || {}).unwrap();
+    workers.wait_for(&add(&cluster, 10..13).await).await;
+    let length = || async {
+        within(cluster.run(&stream::xlen(failed)))
+            .await
+            .unwrap()
+            .get()
+            .unwrap()
+    };
+    within(async {
+        while length().await < 3 || pending(&cluster).await > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let (processed, stats) = workers.end().await;
+    println!("{face:?}: {stats:?}");
+    assert_eq!(processed.len(), 3, "{processed:?}");
+
+    // A stream of another slot can't take them.
+    let mut apart = crate::workers::options("one");
+    apart.poison = Poison::MoveTo("elsewhere".into());
+    let error = aio::Consumer::connect(&nodes.url(), apart)
+        .await
+        .unwrap_err();
+    let cross = matches!(error.cluster(), Some(ClusterError::CrossSlot { .. }));
+    assert!(cross, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocking_consumer_moves_poison_while_its_slot_moves() {
+    poison_is_moved(Face::Blocking).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_moves_poison_while_its_slot_moves() {
+    poison_is_moved(Face::Aio).await;
 }

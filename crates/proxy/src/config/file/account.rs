@@ -56,6 +56,11 @@ impl Account {
                     "clients of a listener with accounts log in to the proxy: use \"session\" or \"transaction\", or a listener of their own",
                 ));
             }
+            if mode == Mode::Session && config.reads.is_some() {
+                let message = "`reads` of an account with mode = \"session\" has no effect";
+                return Err(Problem::at(span, message)
+                    .hint("remove one of them: reads go to replicas with mode = \"transaction\""));
+            }
             config.mode = Some(mode);
         }
         config.statement_rate = rate.map(|per_second| Rate {

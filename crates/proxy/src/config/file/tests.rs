@@ -804,6 +804,10 @@ fn a_mode_and_its_accounts_go_together() {
             "mode = \"session\"\naccount = [{ user = \"app\", password = \"x\", mode = \"pass\" }]",
             "an account can't have mode = \"pass\"",
         ),
+        (
+            "mode = \"transaction\"\naccount = [{ user = \"app\", password = \"x\", mode = \"session\", reads = \"replica\" }]",
+            "`reads` of an account with mode = \"session\" has no effect",
+        ),
         ("[mysql.pool]\nmaximum = 3", "unknown key `maximum`"),
     ] {
         let error = error(&pooled(lines));

@@ -1,4 +1,6 @@
-//! Where those who have connections of their own are to connect to.
+//! Finds the server for a dedicated connection.
+
+use std::time::Duration;
 
 use super::Cluster;
 use crate::cluster::{Attempts, NodeAddress, Route, Target};
@@ -32,5 +34,10 @@ impl Cluster {
                 Target::Primary
             }
         }
+    }
+
+    /// How long a command is repeated.
+    pub(in crate::aio) fn max_wait(&self) -> Duration {
+        self.handle.inner.config.max_wait
     }
 }

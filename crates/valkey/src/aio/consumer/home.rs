@@ -1,5 +1,7 @@
 //! Which server has the stream of a consumer.
 
+use std::time::Duration;
+
 use crate::aio::{Cluster, Sentinel};
 use crate::cluster::{NodeAddress, Route, Target};
 use crate::{Arg, Config, Error};
@@ -87,13 +89,34 @@ impl Home {
     }
 
     /// Whether it is known to be at another server by now.
-    pub(super) fn has_moved(&self) -> bool {
-        let (now, at) = match self {
-            Self::Server => return false,
-            Self::Cluster(home) => (home.cluster.home(home.route, &home.target), &home.at),
-            Self::Sentinel(home) => (home.sentinel.home(), &home.at),
-        };
-        now.is_ok_and(|(now, _)| at.as_ref() != Some(&now))
+    pub(super) fn has_moved(&mut self) -> bool {
+        match self {
+            Self::Server => false,
+            Self::Cluster(home) => {
+                let primary = home.cluster.home(home.route, &Target::Primary);
+                let is_here = primary
+                    .map(|(primary, _)| home.at.as_ref() == Some(&primary))
+                    .ok();
+                // Where ASK has led to, the slot may have arrived.
+                if is_here == Some(true) {
+                    home.target = Target::Primary;
+                }
+                home.target == Target::Primary && is_here == Some(false)
+            }
+            Self::Sentinel(home) => {
+                let primary = home.sentinel.home();
+                primary.is_ok_and(|(primary, _)| home.at.as_ref() != Some(&primary))
+            }
+        }
+    }
+
+    /// How long a first attempt may take in all; `None`: as long as it takes.
+    pub(super) fn max_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Server => None,
+            Self::Cluster(home) => Some(home.cluster.max_wait()),
+            Self::Sentinel(home) => Some(home.sentinel.max_wait()),
+        }
     }
 
     /// Why it is not looked for any more.

@@ -1,4 +1,6 @@
-//! Where those who have connections of their own are to connect to.
+//! Finds the server for a dedicated connection.
+
+use std::time::Duration;
 
 use super::Sentinel;
 use crate::cluster::NodeAddress;
@@ -18,5 +20,10 @@ impl Sentinel {
         };
         let config = server_config(&primary.address, &inner.config.server);
         Ok((primary.address, config))
+    }
+
+    /// How long a command is repeated.
+    pub(in crate::aio) fn max_wait(&self) -> Duration {
+        self.handle.inner.config.max_wait
     }
 }

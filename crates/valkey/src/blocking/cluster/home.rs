@@ -1,4 +1,6 @@
-//! Where those who have connections of their own are to connect to.
+//! Finds the server for a dedicated connection.
+
+use std::time::Duration;
 
 use super::Cluster;
 use crate::cluster::{NodeAddress, Route, Target};
@@ -34,5 +36,10 @@ impl Cluster {
                 Target::Primary
             }
         }
+    }
+
+    /// How long a command is repeated.
+    pub(in crate::blocking) fn max_wait(&self) -> Duration {
+        self.config.max_wait
     }
 }

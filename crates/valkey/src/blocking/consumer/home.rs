@@ -1,5 +1,7 @@
 //! Which server has the stream of a consumer.
 
+use std::time::Duration;
+
 use crate::blocking::{Cluster, Sentinel};
 use crate::cluster::{NodeAddress, Route, Target};
 use crate::{Arg, Config, Error};
@@ -69,6 +71,15 @@ impl Home {
                 home.is_stale = false;
                 Ok(Some(config))
             }
+        }
+    }
+
+    /// How long a first attempt may take in all; `None`: as long as it takes.
+    pub(super) fn max_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Server => None,
+            Self::Cluster(home) => Some(home.cluster.max_wait()),
+            Self::Sentinel(home) => Some(home.sentinel.max_wait()),
         }
     }
 

@@ -1,7 +1,7 @@
-//! Where those who have connections of their own are to connect to.
+//! Finds the server for a dedicated connection.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Sentinel;
 use crate::sentinel::server_config;
@@ -20,5 +20,10 @@ impl Sentinel {
         }
         let primary = self.primary().ok_or_else(|| self.no_primary())?;
         Ok(server_config(&primary, &self.config.server))
+    }
+
+    /// How long a command is repeated.
+    pub(in crate::blocking) fn max_wait(&self) -> Duration {
+        self.config.max_wait
     }
 }

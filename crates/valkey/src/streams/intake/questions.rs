@@ -13,7 +13,7 @@ use crate::parts::Parts;
 /// A question that has no reply yet.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// What makes a node of a cluster take the next question, though the slot is only on its way to it.
+    /// What makes a node of a cluster take the next question, though the slot is still being migrated to it.
     Asking,
     Create,
     Ack(Vec<EntryId>),

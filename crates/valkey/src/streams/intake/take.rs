@@ -151,7 +151,12 @@ impl Intake {
             }
             // Another node of the cluster has the stream, or will have it.
             (asked, "MOVED" | "ASK" | "CLUSTERDOWN" | "TRYAGAIN") if self.is_redirected => {
+                let is_of_poison = matches!(asked, Asked::Move(_)) && code == "ASK";
                 self.asked.put_back(asked);
+                if is_of_poison {
+                    // It is about the other key. The stream may be here still.
+                    return Err(link.close("the slot of the stream is being moved"));
+                }
                 link.close("the stream is on another node of the cluster");
                 Err(error)
             }
@@ -163,6 +168,12 @@ impl Intake {
             }
             // The stream was deleted while the read waited for it.
             (Asked::Read(_), "UNBLOCKED") => Ok(()),
+            // Whether there is one is known where the slot belongs.
+            (asked, "NOGROUP") if self.asked.is_asking => {
+                self.asked.put_back(asked);
+                link.close("the slot of the stream is being moved");
+                Err(error)
+            }
             (_, "NOGROUP") => {
                 // What the group had of this consumer is gone with it.
                 self.taken.clear();
@@ -199,6 +210,7 @@ impl Intake {
     fn responsive(&mut self) {
         self.is_proven = true;
         self.attempts = 0;
+        self.redirects = 0;
         self.pauses.reset();
     }
 }
