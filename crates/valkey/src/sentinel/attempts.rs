@@ -154,7 +154,8 @@ mod tests {
             assert!(again.pause <= end - now);
             now += again.pause.max(Duration::from_millis(1));
         }
-        assert_eq!(now, end);
+        // A last pause may be shorter than the step.
+        assert!(now >= end && now < end + Duration::from_millis(1));
         let mut none = Attempts::new(Duration::ZERO);
         assert!(none.failed(lost, Flags::WRITE, now).is_err());
     }
