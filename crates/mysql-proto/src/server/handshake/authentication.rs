@@ -3,14 +3,12 @@
 use onecopy_wire::{Buffers, Span};
 
 use super::{ServerHandshake, ServerHandshakeMessage, State};
+use crate::StatusFlags;
 use crate::auth::{ServerAuthAction, caching_sha2, parsec};
 use crate::codec::Put;
 use crate::packet::ok::OkHeader;
-use crate::packet::{
-    AuthMoreData, AuthSwitchRequest, ErrPacket, OkPacket, SessionChange, SessionTrack,
-};
+use crate::packet::{AuthMoreData, AuthSwitchRequest, ErrPacket, OkPacket};
 use crate::server::ServerError;
-use crate::{Capabilities, StatusFlags};
 
 impl ServerHandshake {
     pub(super) fn on_auth(
@@ -98,21 +96,8 @@ impl ServerHandshake {
             self.more(buffers, &[caching_sha2::FAST_OK])?;
         }
         let capabilities = self.session.capabilities;
-        // As servers do: a database is reported, and none is not.
-        let mut changes = Vec::new();
-        let database = self.session.database.as_deref();
-        if let Some(database) = database.filter(|database| !database.is_empty())
-            && capabilities.contains(Capabilities::SESSION_TRACK)
-        {
-            SessionChange::Schema(database).encode(&mut changes);
-        }
-        let mut status_flags = StatusFlags::AUTOCOMMIT;
-        if !changes.is_empty() {
-            status_flags |= StatusFlags::SESSION_STATE_CHANGED;
-        }
         let ok = OkPacket {
-            status_flags,
-            session_track: SessionTrack::from_encoded(&changes),
+            status_flags: StatusFlags::AUTOCOMMIT,
             ..OkPacket::default()
         };
         self.send(buffers, |out| ok.encode(OkHeader::Ok, capabilities, out))?;

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::auth::{AuthAction, Channel, ClientAuth, Secret};
 use crate::client::{Handshake, HandshakeConfig, HandshakeReply, Limits};
 use crate::server::testing::{NONCE, PASSWORD, Pair, USER, account, pump};
 
@@ -335,54 +334,5 @@ fn a_client_that_changes_its_user_is_always_asked_again_with_a_nonce_of_its_own(
         let mut sent = crate::server::testing::Link::default();
         sent.take(&mut buffers, &());
         assert_eq!(&sent.waiting()[3..7], [3, 0xFF, 0x15, 0x04]);
-    }
-}
-
-#[test]
-fn a_client_that_wants_changes_is_told_of_the_database_that_it_begins_with() {
-    let wanted = Capabilities::PROTOCOL_41
-        | Capabilities::SECURE_CONNECTION
-        | Capabilities::PLUGIN_AUTH
-        | Capabilities::SESSION_TRACK;
-    for (capabilities, expected) in [
-        (wanted, &b"shop"[..]),
-        (wanted.difference(Capabilities::SESSION_TRACK), b""),
-    ] {
-        let config = crate::server::testing::server_config(OFFERED, Plugin::NativePassword);
-        let mut server =
-            ServerHandshake::change_user(config, ServerLimits::default(), capabilities);
-        let mut buffers = Buffers::new(Default::default());
-        let said = pump(&mut server, &mut buffers, &mut link(&change_user()));
-        assert_eq!(said, Ok(Some(ServerHandshakeMessage::User)));
-        let account = account(Plugin::NativePassword, PASSWORD);
-        server.answer(&mut buffers, account).unwrap();
-        let mut switch = crate::server::testing::Link::default();
-        switch.take(&mut buffers, &());
-        let (mut auth, _) = ClientAuth::change_user(
-            Default::default(),
-            Channel::Plain,
-            Secret::new(PASSWORD.as_bytes()),
-            Plugin::NativePassword,
-            &NONCE,
-        )
-        .unwrap();
-        let Ok(AuthAction::Send(answer)) = auth.on_packet(&switch.waiting()[4..]) else {
-            panic!("no answer to the switch");
-        };
-        let packet = [&[20, 0, 0, 2], answer.expose()].concat();
-        let said = pump(&mut server, &mut buffers, &mut link(&packet));
-        assert_eq!(said, Ok(Some(ServerHandshakeMessage::Accepted)));
-        let mut sent = crate::server::testing::Link::default();
-        sent.take(&mut buffers, &());
-        let ok = crate::packet::OkPacket::decode(&sent.waiting()[4..], capabilities).unwrap();
-        let schemas = ok
-            .session_track
-            .iter()
-            .flatten()
-            .map(|change| match change {
-                crate::packet::SessionChange::Schema(name) => name,
-                _ => panic!("{change:?}"),
-            });
-        assert_eq!(schemas.collect::<Vec<_>>().concat(), expected);
     }
 }

@@ -323,12 +323,11 @@ pub(super) static FREE: &[Item] = &[
     Item {
         name: "change of user",
         weight: 1,
-        steps: |turn| vec![Step::ChangeUser(turn.random.of(&["", "one", "two"]))],
-    },
-    Item {
-        name: "change of user to an unknown schema",
-        weight: 1,
-        steps: |_| vec![Step::ChangeUser("three")],
+        steps: |turn| {
+            vec![Step::ChangeUser(
+                turn.random.of(&["", "one", "two", "three"]),
+            )]
+        },
     },
     Item {
         name: "schema",
