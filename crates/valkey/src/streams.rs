@@ -46,6 +46,7 @@
 mod command;
 mod delivery;
 mod entry_id;
+mod home;
 mod intake;
 mod options;
 mod page;
@@ -53,6 +54,7 @@ mod stats;
 
 pub use delivery::Delivery;
 pub use entry_id::EntryId;
+pub(crate) use home::{FindsNode, FindsPrimary, Home};
 pub(crate) use intake::{Goal, Intake, Step};
 pub use options::{ConsumerOptions, GroupStart, Poison};
 #[cfg(feature = "fuzz")]

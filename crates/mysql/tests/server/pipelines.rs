@@ -113,11 +113,9 @@ async fn tens_of_thousands_go_through_with_large_results_and_large_parameters() 
     let text = letters().first(3_000);
     let large = binary().first(100_000);
     let compressed = with_option(&url(), "compression=zlib");
-    for (index, url) in urls().into_iter().chain([compressed]).enumerate() {
+    for url in urls().into_iter().chain([compressed]) {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
-        // In a test run so many over the first transport only: most of their time is the server's.
-        let small = count(if index == 0 { 20_000 } else { 4_000 }, 100_000) as i64;
-        let few = count(150, 300);
+        let (small, few) = (count(20_000, 100_000) as i64, 300);
         let mut pipeline = conn.pipeline();
         for number in 0..small {
             pipeline

@@ -1,7 +1,5 @@
 //! A member of a consumer group.
 
-mod home;
-
 use std::time::{Duration, Instant};
 
 use ::tokio::time::sleep_until;
@@ -13,10 +11,9 @@ use onecopy_wire::Meter;
 use super::clock::{deadline_in, now};
 use super::{Cluster, Connection, Sentinel, SharedOptions};
 use crate::parts::Parts;
-use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Intake, Step};
+use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Home, Intake, Step};
 use crate::url::AnyConfig;
 use crate::{Config, Error};
-use home::Home;
 
 /// How often it is looked whether the stream is at another server, while nothing comes.
 const LOOK: Duration = Duration::from_millis(500);
@@ -46,11 +43,12 @@ const LOOK: Duration = Duration::from_millis(500);
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
-    home: Home,
+    home: Home<Cluster, Sentinel>,
     connection: Connection,
     intake: Intake,
     /// Large arguments of what was asked.
     parts: Parts<'static>,
+    /// When it is next looked whether another server has the stream.
     looks_at: Instant,
     /// Whether anything has come since the last look.
     has_heard: bool,
@@ -237,13 +235,16 @@ impl Consumer {
         Ok(())
     }
 
-    async fn find(mut home: Home, options: ConsumerOptions) -> Result<Self, Error> {
+    async fn find(
+        mut home: Home<Cluster, Sentinel>,
+        options: ConsumerOptions,
+    ) -> Result<Self, Error> {
         let config = home.find()?.unwrap_or_default();
         Self::start(home, &config, options).await
     }
 
     async fn start(
-        mut home: Home,
+        mut home: Home<Cluster, Sentinel>,
         config: &Config,
         options: ConsumerOptions,
     ) -> Result<Self, Error> {
@@ -372,7 +373,7 @@ impl Consumer {
         match self.reconnect_once().await {
             Ok(()) => self.intake.connected(self.home.is_asking()),
             Err(error) => {
-                if let Some(ended) = self.home.ended() {
+                if let Some(ended) = self.ended() {
                     return Err(ended);
                 }
                 self.home.lost(&error);
@@ -380,6 +381,15 @@ impl Consumer {
             }
         }
         Ok(true)
+    }
+
+    /// Why the stream is not looked for any more.
+    fn ended(&self) -> Option<Error> {
+        match &self.home {
+            Home::Server => None,
+            Home::Cluster(home) => home.cluster.ended(),
+            Home::Sentinel(home) => home.sentinel.ended(),
+        }
     }
 
     async fn reconnect_once(&mut self) -> Result<(), Error> {

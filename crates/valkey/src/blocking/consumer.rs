@@ -1,7 +1,5 @@
 //! A member of a consumer group.
 
-mod home;
-
 use std::time::{Duration, Instant};
 
 use onecopy_net::{DriveError, blocking as net};
@@ -11,10 +9,9 @@ use onecopy_wire::Meter;
 use super::{Cluster, Connection, Sentinel};
 use crate::link::deadline_in;
 use crate::parts::Parts;
-use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Intake, Step};
+use crate::streams::{ConsumerOptions, ConsumerStats, Delivery, EntryId, Goal, Home, Intake, Step};
 use crate::url::AnyConfig;
 use crate::{Config, Error};
-use home::Home;
 
 /// One consumer of a group, which processes entries of a stream at least once. See [`streams`](crate::streams) for what is
 /// guaranteed, and in which order entries come.
@@ -43,7 +40,7 @@ use home::Home;
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
-    home: Home,
+    home: Home<Cluster, Sentinel>,
     connection: Connection,
     intake: Intake,
     /// Large arguments of what was asked.
@@ -201,12 +198,16 @@ impl Consumer {
         Ok(())
     }
 
-    fn find(mut home: Home, options: ConsumerOptions) -> Result<Self, Error> {
+    fn find(mut home: Home<Cluster, Sentinel>, options: ConsumerOptions) -> Result<Self, Error> {
         let config = home.find()?.unwrap_or_default();
         Self::start(home, &config, options)
     }
 
-    fn start(mut home: Home, config: &Config, options: ConsumerOptions) -> Result<Self, Error> {
+    fn start(
+        mut home: Home<Cluster, Sentinel>,
+        config: &Config,
+        options: ConsumerOptions,
+    ) -> Result<Self, Error> {
         let connected = Connection::connect_with(config);
         let mut connection = connected.inspect_err(|error| home.lost(error))?;
         let timeout = config.command_timeout.or(config.unresponsive_timeout);

@@ -5,14 +5,11 @@ use std::time::Duration;
 use super::Sentinel;
 use crate::cluster::NodeAddress;
 use crate::sentinel::server_config;
+use crate::streams::FindsPrimary;
 use crate::{Config, Error};
 
-impl Sentinel {
-    /// The primary, and how to connect to it.
-    ///
-    /// # Errors
-    /// Fails if none is known now.
-    pub(in crate::aio) fn home(&self) -> Result<(NodeAddress, Config), Error> {
+impl FindsPrimary for Sentinel {
+    fn home(&mut self) -> Result<(NodeAddress, Config), Error> {
         let inner = &self.handle.inner;
         let Some(primary) = inner.current() else {
             inner.want();
@@ -22,8 +19,11 @@ impl Sentinel {
         Ok((primary.address, config))
     }
 
-    /// How long a command is repeated.
-    pub(in crate::aio) fn max_wait(&self) -> Duration {
+    fn lost(&mut self) {
+        self.refresh();
+    }
+
+    fn max_wait(&self) -> Duration {
         self.handle.inner.config.max_wait
     }
 }

@@ -34,10 +34,10 @@ impl Intake {
             let error = Error::server_error(text);
             return self.refused(asked, error, link);
         }
-        if matches!(asked, Asked::Asking) {
-            return Ok(()); // any node says that
+        // Any node answers ASKING.
+        if !matches!(asked, Asked::Asking) {
+            self.responsive();
         }
-        self.responsive();
         let taken = match asked {
             Asked::Asking => Ok(()),
             Asked::Create => {
