@@ -299,6 +299,9 @@ pub struct ListenerConfig {
     /// How long a statement of a pooled listener may take before the proxy has the server interrupt it; its client gets error 3024. It is
     /// looked at four times a second. `None`: as long as it likes.
     pub query_timeout: Option<Duration>,
+    /// Whether a read outside of transactions is sent once more, with [`Mode::Transaction`], if its server is lost before any of its
+    /// result has come. A stored function that writes, called by such a read, may then run twice.
+    pub retry_reads: bool,
     /// How reads use replicas, with [`Mode::Transaction`]; `None`: each backend that plays its role gets reads and writes.
     pub replica_reads: Option<ReplicaReads>,
     /// What happens to certain statements of a pooled listener.
@@ -346,6 +349,7 @@ impl Default for ListenerConfig {
             server_accounts: None,
             pool: PoolConfig::default(),
             query_timeout: None,
+            retry_reads: false,
             replica_reads: None,
             rules: Vec::new(),
             discovery: None,

@@ -95,6 +95,7 @@ impl Changes {
         let intervals = (old.server_accounts, new.server_accounts);
         listener.time("accounts-interval", intervals.0, intervals.1);
         listener.time("query-timeout", old.query_timeout, new.query_timeout);
+        listener.value("retry-reads", old.retry_reads, new.retry_reads);
         listener.replica_reads(old.replica_reads, new.replica_reads);
         listener.rules(&old.rules, &new.rules);
         listener.pool(&old.pool, &new.pool);

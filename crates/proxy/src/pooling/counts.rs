@@ -28,6 +28,8 @@ pub(crate) struct Counts {
     pub(crate) reads_ahead_of_replica: AtomicU64,
     /// How often a replica was asked to wait for a session's own changes.
     pub(crate) read_waits: AtomicU64,
+    /// Reads that were sent once more, as their server was lost.
+    pub(crate) read_retries: AtomicU64,
     pub(crate) pins: [AtomicU64; Pin::COUNT],
     /// Sessions that are pinned now.
     pub(crate) pinned: [AtomicUsize; Pin::COUNT],

@@ -412,6 +412,16 @@ impl Session {
     }
 
     /// Nothing more comes.
+    /// The command under way is answered by nobody: its server is lost, and it begins anew elsewhere.
+    #[cold]
+    pub(super) fn count_unanswered(&mut self, context: &mut Context<'_>) {
+        let command = std::mem::take(&mut self.counted.current);
+        context.digests.forget(command.place);
+        if self.counted.logged().is_some() {
+            self.log_unanswered(context);
+        }
+    }
+
     pub(super) fn stop_counting(&mut self, context: &mut Context<'_>) {
         let counted = std::mem::take(&mut self.counted);
         context.digests.forget(counted.current.place);

@@ -86,6 +86,34 @@ impl Flow {
         })
     }
 
+    /// Has these bytes be the first to arrive, in place of those that may be sent; `false` if there is no memory for them.
+    #[cold]
+    pub(crate) fn put_in_front(&mut self, bytes: &[u8], pool: &mut Pool) -> bool {
+        let sent = std::mem::take(&mut self.cleared);
+        let behind = self.pending().get(sent..).unwrap_or_default().to_vec();
+        self.discard(pool);
+        self.need = bytes.len() + behind.len();
+        let Some(loan) = self.borrow(pool) else {
+            return false;
+        };
+        let buffers = &mut loan.buffers;
+        buffers.need(bytes.len() + behind.len(), 0);
+        if buffers.prepare().is_err() {
+            return false;
+        }
+        let mut targets = buffers.targets();
+        let Some(target) = targets.single() else {
+            return false;
+        };
+        let all = bytes.iter().chain(&behind);
+        for (place, byte) in target.iter_mut().zip(all) {
+            *place = *byte;
+        }
+        let len = (bytes.len() + behind.len()).min(target.len());
+        buffers.commit(len);
+        true
+    }
+
     pub(crate) fn discard(&mut self, pool: &mut Pool) {
         self.cleared = 0;
         if let Some(loan) = self.loan.take() {

@@ -20,6 +20,7 @@ mod kill;
 mod last_result;
 mod limits;
 mod login;
+mod lost;
 mod moving;
 mod pins;
 mod question;
@@ -57,6 +58,7 @@ use crate::pooling::statements::{ClientStatements, Text};
 use connecting::Connecting;
 use last_result::LastResult;
 pub(super) use login::PooledLogin;
+use lost::Lost;
 pub(crate) use moving::stream_of;
 use reads::ReadSplit;
 use timeout::QueryTimeout;
@@ -208,6 +210,7 @@ pub(super) struct Pooled {
     words: Vec<u8>,
     /// Another process did not take it, and is not asked again before the session is so many seconds old. Small, as each session has it.
     stays_until: u32,
+    lost: Lost,
     current: Current,
 }
 
@@ -284,6 +287,7 @@ impl Pooled {
             changed: None,
             words: Vec::new(),
             stays_until: 0,
+            lost: Lost::default(),
             current: Current::default(),
         }
     }

@@ -17,5 +17,6 @@ mod planned;
 mod replicas;
 #[path = "../common/replication.rs"]
 mod replication;
+mod retries;
 mod sources;
 mod stall;

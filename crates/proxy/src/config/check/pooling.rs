@@ -23,8 +23,11 @@ pub enum PoolError {
     SameUser(String),
     /// An account has a mode in which its clients would not log in to the proxy.
     AccountPasses(String),
-    /// Reads go to replicas with this mode only.
-    ReadsNeedTransactions,
+    /// A setting is for the mode in which sessions share connections between transactions.
+    NeedsTransactions {
+        /// The key.
+        key: &'static str,
+    },
     /// Reads go to replicas, and no backend can be one: none has the role of a primary or of a replica.
     NoReplica,
     /// Two rules have the same name.
@@ -76,6 +79,7 @@ impl Config {
 impl ListenerConfig {
     fn check_unpooled(&self) -> Result<(), ConfigError> {
         let key = match (self.query_timeout, self.server_accounts, self.replica_reads) {
+            (None, None, None) if self.retry_reads => "retry-reads",
             (None, None, None) if self.rules.is_empty() => return Ok(()),
             (None, None, None) => "rule",
             (Some(_), ..) => "query-timeout",
@@ -146,7 +150,10 @@ impl ListenerConfig {
         }
         let mut roles = self.backends.iter().map(|backend| backend.role);
         if self.replica_reads.is_some() && self.mode != Mode::Transaction {
-            return Some(PoolError::ReadsNeedTransactions);
+            return Some(PoolError::NeedsTransactions { key: "reads" });
+        }
+        if self.retry_reads && self.mode != Mode::Transaction {
+            return Some(PoolError::NeedsTransactions { key: "retry-reads" });
         }
         if self.replica_reads.is_some() && !roles.any(Role::asks) {
             return Some(PoolError::NoReplica);
@@ -252,9 +259,9 @@ impl PoolError {
                 f,
                 "account '{user}' of listener '{listener}' has mode = \"pass\"; use \"session\" or \"transaction\", or a listener of its own"
             ),
-            Self::ReadsNeedTransactions => write!(
+            Self::NeedsTransactions { key } => write!(
                 f,
-                "`reads` of listener '{listener}' is not supported with mode = \"{mode}\"; use mode = \"transaction\" or remove it"
+                "`{key}` of listener '{listener}' is not supported with mode = \"{mode}\"; use mode = \"transaction\" or remove it"
             ),
             Self::NoReplica => write!(
                 f,

@@ -214,6 +214,28 @@ fn a_limit_for_statements_needs_a_pooled_listener() {
 }
 
 #[test]
+fn reads_are_sent_once_more_only_between_transactions() {
+    assert_eq!(pooled(|listener| listener.retry_reads = true), Ok(()));
+    let error = pooled(|listener| {
+        (listener.retry_reads, listener.mode) = (true, Mode::Session);
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`retry-reads`") && error.contains("use mode = \"transaction\""),
+        "{error}"
+    );
+    let error = pooled(|listener| {
+        (listener.retry_reads, listener.mode) = (true, Mode::Pass);
+        listener.accounts = Vec::new();
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`retry-reads`") && error.contains("use a pooled mode"),
+        "{error}"
+    );
+}
+
+#[test]
 fn reads_go_elsewhere_only_where_a_replica_can_be() {
     let error = pooled(|listener| {
         listener.replica_reads = Some(ReplicaReads::default());

@@ -153,6 +153,7 @@ struct Mysql {
     accounts: Option<Spanned<Source>>,
     accounts_interval: Option<Time>,
     query_timeout: Option<TimeOrOff>,
+    retry_reads: Option<bool>,
     reads: Option<Destination>,
     consistency: Option<Spanned<Shown>>,
     max_lag: Option<Spanned<TimeOrOff>>,
@@ -414,6 +415,7 @@ impl Mysql {
                 .hint("give `user` and `password-file` in [health]; on MariaDB it needs SELECT on mysql.global_priv"));
         }
         set_time_or_off(&mut config.query_timeout, self.query_timeout);
+        set(&mut config.retry_reads, self.retry_reads);
         for (at, rule) in self.rule.into_iter().enumerate() {
             config.rules.push(super::rule::config(rule, at + 1)?);
         }

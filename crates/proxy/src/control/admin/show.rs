@@ -141,6 +141,7 @@ pub(super) fn pools(view: &View) -> Table {
         ("Refused_logins", Number),
         ("Replays", Number),
         ("Resets", Number),
+        ("Read_retries", Number),
         ("Pinned", Number),
         ("State", Text),
     ]);
@@ -165,6 +166,7 @@ pub(super) fn pools(view: &View) -> Table {
             counts.refused_logins.load(Relaxed).into(),
             counts.replays.load(Relaxed).into(),
             counts.resets.load(Relaxed).into(),
+            counts.read_retries.load(Relaxed).into(),
             (pinned.sum::<usize>() as u64).into(),
             if pool.is_paused() { "paused" } else { "open" }.into(),
         ]);

@@ -114,7 +114,7 @@ impl Page {
             .iter()
             .filter_map(|listener| Some((listener.config.name.as_str(), listener.pool.as_ref()?)))
             .collect();
-        let numbers: [PoolNumber; 16] = [
+        let numbers: [PoolNumber; 17] = [
             (
                 "onecopy_pool_connections",
                 "gauge",
@@ -204,6 +204,12 @@ impl Page {
                 "counter",
                 "How often a replica was asked to wait for a client's own changes before a read.",
                 |pool| pool.counts.read_waits.load(Relaxed),
+            ),
+            (
+                "onecopy_pool_read_retries_total",
+                "counter",
+                "Reads that were sent once more, as their server was lost before it replied (retry-reads).",
+                |pool| pool.counts.read_retries.load(Relaxed),
             ),
             (
                 "onecopy_pool_resets_total",

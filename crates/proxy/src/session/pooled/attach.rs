@@ -8,7 +8,6 @@ use onecopy_net::evented::{ReadOutcome, Stream};
 use onecopy_wire::{BufferConfig, Buffers};
 
 use super::{IN_TRANSACTION, Pooled, Stage};
-use crate::config::Mode;
 use crate::pooling::connection::Connection;
 use crate::pooling::connections::Connections;
 use crate::pooling::pin::Pin;
@@ -213,38 +212,6 @@ impl Session {
             true => context.connections.clean(connection, now, poller),
             false => context.connections.release(connection, now, poller),
         }
-    }
-
-    /// The backend has closed the connection. Whether the session can do without: nothing of it was left there but what a question
-    /// about warnings would have found.
-    pub(super) fn lose_connection(&mut self, context: &mut Context<'_>) -> bool {
-        let status = self.relay.status();
-        let Phase::Pooled(pooled) = &mut self.phase else {
-            return false;
-        };
-        let is_needed = self.has_said_goodbye
-            || pooled.mode != Mode::Transaction
-            || !self.relay.is_idle()
-            || pooled.has_state(status)
-            || pooled.has_insert_id
-            || pooled.has_collation
-            || pooled.has_switches
-            || pooled.may_be_in_transaction
-            || pooled.has_unreported;
-        if is_needed {
-            return false;
-        }
-        pooled.client.gives_back();
-        pooled.stop_resting();
-        if let Some(connection) = pooled.connection.take() {
-            context.connections.forget(connection.slot);
-        }
-        (pooled.stage, pooled.hold_until) = (Stage::Detached, None);
-        pooled.forget_cancel();
-        if let Some(mut server) = self.server.take() {
-            server.leave(false, context);
-        }
-        true
     }
 
     /// The session ends: what becomes of its connection.

@@ -206,6 +206,9 @@ impl Session {
             }
         }
         let is_ready = self.make_ready(command, look, text, context)?;
+        if is_ready {
+            self.keep_read(command, look);
+        }
         Ok((!is_ready).then_some(Begun::Waits))
     }
 

@@ -59,7 +59,7 @@ impl Session {
     /// Looks whether the session is to leave its server, or has waited for one as long as it may; `true` where there is nothing else to
     /// look at.
     pub(super) fn tick_failover(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
-        if self.is_left_behind() {
+        if self.is_left_behind() && !self.lose_connection(context) {
             return Err(self.left_behind());
         }
         if self.relay.is_idle() {
@@ -118,7 +118,8 @@ impl Session {
             }
             _ => backend.config.role == Role::Primary && backends.serve_part(part),
         };
-        !backend.is_up() && !self.relay.is_idle() && serves_another
+        let is_busy = !self.relay.is_idle() || pooled.exchange.is_some();
+        !backend.is_up() && is_busy && serves_another
     }
 
     /// What is known of the work of a command that was sent and will not be answered any more.

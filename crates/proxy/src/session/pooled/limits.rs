@@ -109,6 +109,7 @@ impl Session {
         self.swallow(context)?;
         if let Phase::Pooled(pooled) = &mut self.phase {
             pooled.comes_to_next();
+            pooled.lost.answered();
             pooled.passes_over = true;
             if command == Some(CommandByte::STMT_PREPARE) {
                 pooled.statements.note_failed();
@@ -273,6 +274,7 @@ impl Pooled {
     /// The command that was next is under way, or was answered: nothing is known of the one behind it.
     fn comes_to_next(&mut self) {
         (self.is_counted, self.is_ruled) = (false, false);
+        self.lost.comes_to_next();
         self.turns_again();
     }
 

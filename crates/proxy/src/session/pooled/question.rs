@@ -2,13 +2,23 @@
 
 use onecopy_mysql_proto::packet::CommandByte;
 
-use super::{After, Pooled};
+use super::{After, IN_TRANSACTION, Pooled};
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::state;
+use crate::session::Session;
 
 /// Has the server report what a statement that failed has changed: it comes with the next change that is reported, and with nothing
 /// else. This one changes nothing.
 const REPORT: &[u8] = b"SET net_retry_count = @@net_retry_count";
+
+impl Session {
+    /// Whether the connection is in a transaction, as the last reply to the proxy's own commands says.
+    pub(super) fn note_transaction(&mut self, exchange: &Exchange) {
+        let known = self.relay.status().difference(IN_TRANSACTION);
+        let now = exchange.status().intersection(IN_TRANSACTION);
+        self.relay.set_status(known | now);
+    }
+}
 
 impl Pooled {
     /// Whether something is to be asked before another session may have the connection.

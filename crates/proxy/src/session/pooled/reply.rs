@@ -83,6 +83,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
+        pooled.lost.answered();
         if let Some(client) = pooled.current.ends.take() {
             client.end();
         }

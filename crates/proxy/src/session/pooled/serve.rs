@@ -7,9 +7,8 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::relay::Event;
 use onecopy_net::evented::ReadOutcome;
 
-use super::{After, IN_TRANSACTION, Stage};
+use super::{After, Stage};
 use crate::failure::Failure;
-use crate::pooling::exchange::Exchange;
 use crate::pooling::look::Mention;
 use crate::session::{Context, End, Phase, Session, Status};
 
@@ -208,9 +207,11 @@ impl Session {
                     // The backend may have said why before: that is in flight.
                     server.is_writable = false;
                     server.is_readable = true;
-                    self.up.discard(context.pool);
                     pooled.ahead.clear();
-                    self.client.is_readable = false;
+                    if self.up.cleared > 0 && !pooled.lost.keeps_command() {
+                        self.up.discard(context.pool);
+                        self.client.is_readable = false;
+                    }
                     return Ok(false);
                 }
             }
@@ -289,7 +290,7 @@ impl Session {
                 self.down.rest(context.pool);
                 if server.is_closed {
                     return match !self.is_quitting && self.lose_connection(context) {
-                        true => Ok(step),
+                        true => Ok(Step::Something),
                         false => Err(self.backend_closed()),
                     };
                 }
@@ -320,6 +321,9 @@ impl Session {
                 }
                 Ok(ReadOutcome::WouldBlock) => server.is_readable = false,
                 Ok(ReadOutcome::Closed) => (server.is_readable, server.is_closed) = (false, true),
+                Err(_) if !self.is_quitting && self.lose_connection(context) => {
+                    return Ok(Step::Something);
+                }
                 Err(error) => return Err(self.backend_lost(&error.to_string())),
             }
         }
@@ -429,6 +433,10 @@ impl Session {
                 self.exchanged(context)?;
                 continue;
             }
+            if pooled.lost.is_turned_away(bytes) {
+                self.turned_away(context);
+                continue;
+            }
             let passage = match self.relay.server(bytes) {
                 Ok(passage) => passage,
                 Err(error) => return Err(self.fault_of_backend(error).into()),
@@ -456,13 +464,6 @@ impl Session {
         }
     }
 
-    /// Whether the connection is in a transaction, as the last reply to the proxy's own commands says.
-    fn note_transaction(&mut self, exchange: &Exchange) {
-        let known = self.relay.status().difference(IN_TRANSACTION);
-        let now = exchange.status().intersection(IN_TRANSACTION);
-        self.relay.set_status(known | now);
-    }
-
     /// The proxy's own commands have their replies.
     fn exchanged(&mut self, context: &mut Context<'_>) -> Result<(), End> {
         let Phase::Pooled(pooled) = &mut self.phase else {
@@ -477,10 +478,8 @@ impl Session {
             return Ok(());
         }
         // The barrier is there to be hit.
-        if let Some(error) = exchange.error()
-            && after != After::Barrier
-        {
-            return Err(self.replay_failed(error.to_vec(), after));
+        if after != After::Barrier && exchange.error().is_some() {
+            return self.exchange_failed(exchange, after, context);
         }
         let Some(connection) = &mut pooled.connection else {
             return Ok(());

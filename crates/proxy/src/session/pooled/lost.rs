@@ -1,0 +1,250 @@
+//! A server that is lost while its session needs it no more than any other one: the session goes on without it.
+//!
+//! ```text
+//!   nothing of the command was sent            --> it waits for another connection
+//!   a read was sent, nothing of its result came --> with `retry-reads` it is sent once more
+//!   anything else                              --> the session ends with error 2013
+//! ```
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use onecopy_mysql_proto::StatusFlags;
+use onecopy_mysql_proto::frame::HEADER_BYTES;
+use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, err};
+
+use super::{After, Current, IN_TRANSACTION, Pooled, Stage};
+use crate::config::Mode;
+use crate::pooling::exchange::Exchange;
+use crate::pooling::look::Look;
+use crate::session::{Context, End, Phase, Session};
+
+/// How many connections a command may lose before it is sent.
+const MOST_LOST: u8 = 3;
+
+/// `ER_SERVER_SHUTDOWN`.
+const SERVER_SHUTDOWN: u16 = 1053;
+
+/// The same, MariaDB's `ER_CONNECTION_KILLED` and MySQL's `ER_CLIENT_INTERACTION_TIMEOUT`: the server closes behind them.
+const FAREWELLS: [u16; 3] = [SERVER_SHUTDOWN, 1927, 4031];
+
+/// A read that is kept until its result begins, and what has become of it before.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    /// The command under way as its client has sent it, where it may be sent once more.
+    command: Option<Box<[u8]>>,
+    /// Where it was lost first.
+    first: Option<Box<First>>,
+    /// Connections that the command that is next has lost.
+    connections: u8,
+}
+
+/// The server, by its number among those of the pool, and when it was lost. Other connections of that time are likely to be lost too, which
+/// says nothing new of the command.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    server: u32,
+    time: Instant,
+}
+
+impl Lost {
+    /// Whether the command under way may be sent once more.
+    pub(super) fn keeps_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// Whether the reply to a command that may be sent once more is the error of a server that is shutting down.
+    #[inline]
+    pub(super) fn is_turned_away(&self, reply: &[u8]) -> bool {
+        let [low, high] = SERVER_SHUTDOWN.to_le_bytes();
+        self.keeps_command()
+            && reply.get(HEADER_BYTES..HEADER_BYTES + 3) == Some(&[err::HEADER, low, high])
+    }
+
+    /// The command under way is answered.
+    pub(super) fn answered(&mut self) {
+        (self.command, self.first) = (None, None);
+    }
+
+    /// The command that is next was sent, or refused.
+    pub(super) fn comes_to_next(&mut self) {
+        self.connections = 0;
+    }
+}
+
+impl Session {
+    /// Keeps a copy of the command that is about to be sent, where it may be sent once more.
+    pub(super) fn keep_read(&mut self, command: CommandByte, look: Look) {
+        if self.listener.config.retry_reads {
+            self.keep_if_read(command, look);
+        }
+    }
+
+    #[cold]
+    fn keep_if_read(&mut self, command: CommandByte, look: Look) {
+        let status = self.relay.status();
+        let asks_for_cursor = self.asks_for_cursor(command);
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let first = pooled.lost.first.as_deref();
+        let was_lost_elsewhere = first.is_some_and(|first| {
+            let connection = pooled.connection.as_ref();
+            connection.is_none_or(|one| one.server != first.server || one.made >= first.time)
+        });
+        let changes_nothing = match command {
+            CommandByte::STMT_PREPARE => true,
+            CommandByte::QUERY | CommandByte::STMT_EXECUTE => {
+                look.only_reads() && !look.refers_to_last_result() && !asks_for_cursor
+            }
+            _ => false,
+        };
+        let may_be_kept = changes_nothing
+            && !was_lost_elsewhere
+            && !look.is_partial
+            && status.contains(StatusFlags::AUTOCOMMIT)
+            && !pooled.needs_connection(status);
+        pooled.lost.command = may_be_kept.then(|| first_packet(self.up.pending()).into());
+    }
+
+    /// The server is lost. Whether the session can do without it: nothing of it was left there but what a question about warnings would
+    /// have found, and nothing was sent there that may not be sent once more.
+    pub(super) fn lose_connection(&mut self, context: &mut Context<'_>) -> bool {
+        let status = self.relay.status();
+        let is_unanswered = self.relay.outstanding() == 1
+            && self.relay.client_is_between_payloads()
+            && !self.relay.reply_begun()
+            && self.down.cleared == 0;
+        let (is_idle, cleared) = (self.relay.is_idle(), self.up.cleared);
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return false;
+        };
+        let may_be = pooled.mode == Mode::Transaction && !self.has_said_goodbye;
+        if !may_be || !matches!(pooled.stage, Stage::Attached) {
+            return false;
+        }
+        let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
+        let can_do_without = match (&pooled.exchange, is_idle) {
+            (None, true) => pooled.ahead.is_empty(),
+            // What comes before a command, of which nothing was sent yet.
+            (Some(_), true) if cleared == 0 && waits_with_command => {
+                pooled.exchange = None;
+                pooled.ahead.clear();
+                pooled.lost.connections += 1;
+                pooled.lost.connections <= MOST_LOST
+            }
+            (_, false) if is_unanswered && pooled.may_send_again() => {
+                pooled.exchange = None;
+                pooled.ahead.clear();
+                true
+            }
+            _ => false,
+        };
+        if !can_do_without || pooled.needs_connection(status) {
+            return false;
+        }
+        if pooled.has_hidden_change() {
+            pooled.found_own_change(None);
+        }
+        pooled.client.gives_back();
+        pooled.stop_resting();
+        if let Some(connection) = pooled.connection.take() {
+            if !is_idle {
+                pooled.lost.first.get_or_insert_with(|| {
+                    Box::new(First {
+                        server: connection.server,
+                        time: context.now,
+                    })
+                });
+            }
+            context.connections.forget(connection.slot);
+        }
+        (pooled.stage, pooled.hold_until) = (Stage::Detached, None);
+        pooled.forget_cancel();
+        pooled.turns_again();
+        if let Some(mut server) = self.server.take() {
+            server.leave(false, context);
+        }
+        self.down.discard(context.pool);
+        is_idle || self.send_again(context)
+    }
+
+    /// The server is shutting down, and has not executed the command. Where it can't be sent once more, its client hears so.
+    #[cold]
+    pub(super) fn turned_away(&mut self, context: &mut Context<'_>) {
+        if !self.lose_connection(context)
+            && let Phase::Pooled(pooled) = &mut self.phase
+        {
+            pooled.lost.answered();
+        }
+    }
+
+    /// The server has an error for the proxy's own commands.
+    pub(super) fn exchange_failed(
+        &mut self,
+        exchange: Box<Exchange>,
+        after: After,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let error = exchange.error().unwrap_or_default().to_vec();
+        let code = ErrPacket::decode(&error).map(|error| error.code);
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.exchange = Some(exchange);
+        }
+        if code.is_ok_and(|code| FAREWELLS.contains(&code)) && self.lose_connection(context) {
+            return Ok(());
+        }
+        Err(self.replay_failed(error, after))
+    }
+
+    /// Puts the command that was not answered in front of what its client has sent since, as if nothing of it had been sent.
+    #[cold]
+    fn send_again(&mut self, context: &mut Context<'_>) -> bool {
+        let status = self.relay.status();
+        let capabilities = self.relay.capabilities();
+        let commands = self.relay.commands();
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return false;
+        };
+        let Some(command) = pooled.lost.command.take() else {
+            return false;
+        };
+        pooled.current = Current::default();
+        // It was counted, and its rule is known.
+        (pooled.is_counted, pooled.is_ruled) = (true, true);
+        pooled.pool.counts.read_retries.fetch_add(1, Relaxed);
+        self.relay = Pooled::relay(capabilities).with_status(status);
+        self.relay.set_commands(commands.saturating_sub(1));
+        self.count_unanswered(context);
+        self.client.is_readable = true;
+        self.up.put_in_front(&command, context.pool)
+    }
+}
+
+impl Pooled {
+    /// Whether the command under way, which is not answered, may be sent once more.
+    fn may_send_again(&self) -> bool {
+        self.lost.keeps_command() && !self.client.is_killed() && !self.awaits_cancel()
+    }
+
+    /// Whether something of the session is on its connection, or may be, that can't be had elsewhere.
+    fn needs_connection(&self, status: StatusFlags) -> bool {
+        !self.pins.is_empty()
+            || status.intersects(IN_TRANSACTION)
+            || self.has_insert_id
+            || self.has_collation
+            || self.has_switches
+            || self.may_be_in_transaction
+            || self.has_characteristics
+            || self.has_unreported
+    }
+}
+
+/// The packet that comes next, as far as it is there.
+fn first_packet(bytes: &[u8]) -> &[u8] {
+    let Some(&[a, b, c, _]) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return bytes;
+    };
+    let whole = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
+    bytes.get(..whole).unwrap_or(bytes)
+}
