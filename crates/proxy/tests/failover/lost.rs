@@ -1,18 +1,23 @@
 //! A primary that is lost without notice, and a replica that is promoted.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use onecopy_proxy::config::Mode;
 use onecopy_testkit::own_network::{self, OtherHost};
 use onecopy_testkit::server::lacks;
 
-use crate::load::{CLIENTS, Load};
-use crate::pair::{Pair, connects, server, state_of};
+use crate::load::Load;
+use crate::pair::{CONNECTIONS, Pair, connects, server, state_of};
 use crate::replication::until;
 
+fn is_soak() -> bool {
+    std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
+}
+
+/// Of each of three ways to lose a primary: a thousand in all.
 pub(crate) fn rounds() -> usize {
-    match std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1") {
-        true => 100,
+    match is_soak() {
+        true => 334,
         false => 1,
     }
 }
@@ -31,7 +36,7 @@ fn lose_one_of(
     returns: bool,
     mut lose: impl FnMut(&mut Pair),
 ) {
-    let mut slowest = std::time::Duration::ZERO;
+    let mut slowest = Duration::ZERO;
     for _ in 0..rounds() {
         let mut pair = start();
         let load = Load::start(&pair);
@@ -52,9 +57,9 @@ fn lose_one_of(
         let outcome = load.end();
         outcome.check(&pair.replica);
         let errors = outcome.errors();
-        // Those that were under way: at most one of each client.
+        // Those that were under way: one of each connection.
         assert!(
-            errors.len() as u64 <= CLIENTS,
+            errors.len() <= CONNECTIONS,
             "{} errors: {}",
             errors.len(),
             errors[0]
@@ -66,6 +71,11 @@ fn lose_one_of(
         pair.primary.resume();
         pair.primary.kill();
     }
+    // How long that takes depends on the machine.
+    assert!(
+        !is_soak() || slowest < Duration::from_secs(1),
+        "primary {how}: {slowest:?}"
+    );
     println!(
         "primary {how}: the first new transaction came at most {slowest:?} after the promotion"
     );
@@ -129,10 +139,11 @@ fn a_primary_that_flaps_is_waited_for_each_time() {
     let errors = outcome.errors();
     let lost = |error: &&str| error.contains("Lost connection to backend 'one'");
     assert!(errors.iter().all(lost), "{errors:?}");
-    assert!(errors.len() as u64 <= flaps * CLIENTS, "{}", errors.len());
+    assert!(errors.len() <= flaps * CONNECTIONS, "{}", errors.len());
     let connects = connects(&mut admin) - before;
     // Each of the pool's eight anew, and some that are given up when it is down again.
-    assert!(connects <= flaps * 3 * 8, "{connects} connects");
+    let most = flaps * 3 * CONNECTIONS;
+    assert!(connects <= most as u64, "{connects} connects");
     println!(
         "{flaps} flaps: {} statements lost, {connects} connects",
         errors.len()

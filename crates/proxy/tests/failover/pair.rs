@@ -22,6 +22,9 @@ pub(crate) struct Pair {
     pub(crate) proxy: Proxy,
 }
 
+/// The pool's, to each server.
+pub(crate) const CONNECTIONS: usize = 8;
+
 fn loopback(port: u16) -> Endpoint {
     Endpoint::Tcp {
         host: "127.0.0.1".into(),
@@ -100,7 +103,7 @@ impl Pair {
 
     /// Two servers that take writes, each with its own data.
     pub(crate) fn start_apart(mode: Mode) -> Self {
-        Self::start_apart_with(mode, 8)
+        Self::start_apart_with(mode, CONNECTIONS)
     }
 
     /// The same with so many connections to each.
@@ -340,7 +343,7 @@ pub(crate) fn config(
             reencrypt_passwords: true,
             replica_reads,
             pool: PoolConfig {
-                max: 8,
+                max: CONNECTIONS,
                 wait_timeout: Duration::from_secs(60),
                 failover_timeout: Duration::from_secs(60),
                 ..PoolConfig::default()
