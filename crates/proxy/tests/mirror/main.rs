@@ -136,6 +136,21 @@ fn sessions_that_read_on_a_replica_see_what_they_would_see_alone() {
     }
 }
 
+/// All that can leave a server does so again and again, with all of its state.
+#[test]
+fn sessions_whose_backends_are_drained_in_turn_see_what_they_would_see_alone() {
+    let mut direct = Side::direct(SESSIONS, |_| {});
+    let mut moving = Side::moving(SESSIONS, CONNECTIONS);
+    let (seed, statements) = asked_for(4, STATEMENTS / 20);
+    if let Some(difference) = difference(seed, statements, &mut moving, &mut direct) {
+        panic!("{difference}");
+    }
+    let (connects, moves) = moving.moved();
+    println!("{statements} statements, {moves} drains, {connects} connections");
+    // Each drain closes the connections that nobody needs.
+    assert!(connects >= moves as u64, "{connects} connections");
+}
+
 #[test]
 fn clients_that_are_told_of_found_rows_see_the_same() {
     mirror(2, STATEMENTS / 10, |config| config.found_rows = true);

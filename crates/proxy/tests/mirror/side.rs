@@ -7,10 +7,11 @@ use onecopy_mysql::Config as ClientConfig;
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Param, Statement, StatusFlags};
 use onecopy_net::Endpoint;
+use onecopy_net::evented::Address;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{
-    AccountConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig, Mode,
-    PoolConfig, ReplicaReads, Role, Secret,
+    AccountConfig, AdminConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
+    Mode, PoolConfig, ReplicaReads, Role, Secret,
 };
 use onecopy_testkit::server::{Builder, Server};
 
@@ -25,6 +26,8 @@ pub(crate) struct Side {
     proxy: Option<Proxy>,
     /// Where its reads go: it has each change before the next step.
     replica: Option<Replica>,
+    /// Who has its sessions leave their backend again and again.
+    mover: Option<Mover>,
     _server: Server,
 }
 
@@ -58,6 +61,41 @@ impl Replica {
             );
             self.position = position;
         }
+    }
+}
+
+/// Two backends that are one server, of which one is drained at a time.
+struct Mover {
+    admin: Connection,
+    steps: usize,
+    moves: usize,
+    last: usize,
+}
+
+/// Steps from one move to the next.
+const STAY: usize = 10;
+
+impl Mover {
+    /// Not between a statement and one that asks for its ROW_COUNT() or warnings: those stay behind on the server.
+    fn step(&mut self, session: usize) {
+        self.steps += 1;
+        let is_other = std::mem::replace(&mut self.last, session) != session;
+        if is_other && self.steps / STAY > self.moves {
+            self.moves += 1;
+            let mut names = ["one", "two"];
+            names.rotate_left(self.moves % 2);
+            let [resumed, drained] = names;
+            self.admin.run(format!("RESUME BACKEND {resumed}")).unwrap();
+            self.admin.run(format!("DRAIN BACKEND {drained}")).unwrap();
+        }
+    }
+
+    /// Connections that were made so far, and how often one backend was drained.
+    fn moved(&mut self) -> (u64, usize) {
+        let mut rows = self.admin.query("SHOW POOLS").unwrap();
+        let connects = rows.next().unwrap().unwrap().get("Connects").unwrap();
+        rows.finish().unwrap();
+        (connects, self.moves)
     }
 }
 
@@ -99,6 +137,43 @@ impl Side {
     ) -> Self {
         let server = prepared();
         Self::behind_proxy(server, None, sessions, connections, change)
+    }
+
+    /// The same with a way to the server over TCP and one over its socket, which are drained in turn.
+    pub(crate) fn moving(sessions: usize, connections: usize) -> Self {
+        let server = prepared();
+        let socket = Endpoint::Unix(server.socket().into());
+        let mut side = Self::behind_proxy(server, None, sessions, connections, |_| {});
+        let Some(proxy) = &side.proxy else {
+            return side;
+        };
+        let mut config = proxy.config();
+        let backends = &mut config.listeners[0].backends;
+        backends.push(BackendConfig::new(socket));
+        for (backend, name) in backends.iter_mut().zip(["one", "two"]) {
+            backend.name = name.to_owned();
+        }
+        config.listeners[0].pool.connect_rate = None;
+        let mut admin = side.config.clone();
+        let listening = proxy.admin_address().cloned();
+        let Some(Address::Tcp(address)) = listening else {
+            panic!("there is no admin listener");
+        };
+        admin.endpoint = loopback(address.port());
+        admin.database = None;
+        proxy.reload(config).unwrap();
+        side.mover = Some(Mover {
+            admin: Connection::connect_with(&admin).unwrap(),
+            steps: 0,
+            moves: 0,
+            last: 0,
+        });
+        side
+    }
+
+    /// Connections that a mover's proxy has made, and how often a backend was drained.
+    pub(crate) fn moved(&mut self) -> (u64, usize) {
+        self.mover.as_mut().map(Mover::moved).unwrap_or_default()
     }
 
     /// The same with a replica that all reads go to that can.
@@ -145,6 +220,11 @@ impl Side {
                 }),
                 ..HealthConfig::default()
             },
+            admin: AdminConfig {
+                listen: Some(loopback(0)),
+                user: "root".to_owned(),
+                password: password(),
+            },
             listeners: vec![ListenerConfig {
                 listen: vec![loopback(0)],
                 mode: Mode::Transaction,
@@ -184,6 +264,7 @@ impl Side {
     fn new(sessions: usize, config: ClientConfig, proxy: Option<Proxy>, server: Server) -> Self {
         Self {
             replica: None,
+            mover: None,
             sessions: (0..sessions).map(|_| None).collect(),
             config,
             proxy,
@@ -252,6 +333,9 @@ impl Side {
     pub(crate) fn run(&mut self, at: usize, step: &Step) -> (Reply, StatusFlags) {
         if let Some(replica) = &mut self.replica {
             replica.catch_up();
+        }
+        if let Some(mover) = &mut self.mover {
+            mover.step(at);
         }
         if let Step::Die = step {
             if let Some(session) = self.sessions[at].take() {
