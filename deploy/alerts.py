@@ -20,6 +20,8 @@ ALERTS = [
           "SHOW SERVERS on the admin listener, or the live page, shows its last error."),
     Alert("OnecopySecondPrimary", "onecopy_backend_second_primary == 1", "1m", "critical",
           BACKEND + " takes writes while another backend is the primary", "It gets no sessions here, but others may write to it: set it read-only."),
+    Alert("OnecopyWrongSource", "onecopy_backend_wrong_source == 1", "1m", "warning",
+          BACKEND + " is a replica of another server than the primary", "It gets no reads: have it follow the primary. SHOW SERVERS names its source."),
     Alert("OnecopyReplicaLag", "onecopy_backend_replication_lag_seconds > 30", "5m", "warning",
           BACKEND + " is {{ $value }} s behind", "It gets no reads while it is behind by more than `max-lag`."),
     Alert("OnecopySessionsLost", 'sum by (job, instance, listener, reason) (rate(onecopy_sessions_failed_total{side="backend"}[5m])) > 0',

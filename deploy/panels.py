@@ -17,7 +17,8 @@ ROWS = {
         Panel("Forwarded bytes", ["onecopy_bytes_from_clients_total", "onecopy_bytes_from_backend_total"], ["listener"]),
     ],
     "Backends": [
-        Panel("State", ["onecopy_backend_up", "onecopy_backend_read_only", "onecopy_backend_drained", "onecopy_backend_second_primary"]),
+        Panel("State", ["onecopy_backend_up", "onecopy_backend_read_only", "onecopy_backend_drained", "onecopy_backend_second_primary",
+                        "onecopy_backend_wrong_source"]),
         Panel("Sessions", ["onecopy_backend_sessions"]),
         Panel("Weight", ["onecopy_backend_weight"]),
         Panel("Replication lag", ["onecopy_backend_replication_lag_seconds"]),

@@ -7,7 +7,7 @@ use onecopy_testkit::own_network::{self, OtherHost};
 use onecopy_testkit::server::lacks;
 
 use crate::load::Load;
-use crate::pair::{CONNECTIONS, Pair, connects, server, state_of};
+use crate::pair::{CONNECTIONS, Pair, connects, metric_of, server, state_of};
 use crate::replication::until;
 
 fn is_soak() -> bool {
@@ -52,6 +52,7 @@ fn lose_one_of(
             until("the old primary is seen", || {
                 state_of(&mut admin, "one") == "second primary"
             });
+            assert_eq!(metric_of(&pair.proxy, "one", "second_primary"), 1.);
             load.await_more(SOME);
         }
         let outcome = load.end();
@@ -130,10 +131,12 @@ fn a_primary_that_flaps_is_waited_for_each_time() {
         until("it is seen to be down", || {
             state_of(&mut admin, "one") == "down"
         });
+        assert_eq!(metric_of(&pair.proxy, "one", "up"), 0.);
         pair.primary.resume();
         pair.await_states(["up", "standby"]);
         load.await_more(SOME);
     }
+    assert!(metric_of(&pair.proxy, "one", "failed_checks_total") >= flaps as f64);
     let outcome = load.end();
     outcome.check(&pair.primary);
     let errors = outcome.errors();

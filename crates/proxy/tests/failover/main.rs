@@ -12,6 +12,9 @@ mod kill;
 mod load;
 mod lost;
 mod named;
+#[allow(dead_code)] // the other program uses all of it
+#[path = "../insight/page.rs"]
+mod page;
 mod pair;
 mod planned;
 mod replicas;

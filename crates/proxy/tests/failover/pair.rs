@@ -8,11 +8,12 @@ use onecopy_net::Endpoint;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{
     AccountConfig, AdminConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
-    Mode, PoolConfig, ReplicaReads, Role, Secret,
+    MetricsConfig, Mode, PoolConfig, ReplicaReads, Role, Secret,
 };
 use onecopy_testkit::own_network::{ADDRESS, OTHER_ADDRESS, OtherHost};
 use onecopy_testkit::server::Server;
 
+use crate::page::Metrics;
 use crate::replication::{PASSWORD, direct, follow, is_mariadb, replicating, run_all, until};
 
 /// The servers: `primary` takes writes, until `replica` is promoted.
@@ -320,6 +321,9 @@ pub(crate) fn config(
     let password = || Secret::new(PASSWORD);
     Config {
         workers: 2,
+        metrics: MetricsConfig {
+            listen: Some(loopback(0)),
+        },
         health: HealthConfig {
             interval: Some(Duration::from_millis(200)),
             timeout: Duration::from_millis(1_000),
@@ -353,6 +357,12 @@ pub(crate) fn config(
         }],
         ..Config::default()
     }
+}
+
+/// What the metrics say of a backend, by the end of the metric's name.
+pub(crate) fn metric_of(proxy: &Proxy, backend: &str, name: &str) -> f64 {
+    let series = format!("onecopy_backend_{name}{{listener=\"front\",backend=\"{backend}\"}}");
+    Metrics::of(proxy).value(&series)
 }
 
 /// What the admin listener says of a backend.

@@ -7,7 +7,9 @@ use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{Config, Mode, ReplicaReads, Role};
 use onecopy_testkit::server::{Server, ServerKind, shared};
 
-use crate::pair::{self, GRANT, TABLE, admin, connect, create_app, number, shown_of, state_of};
+use crate::pair::{
+    self, GRANT, TABLE, admin, connect, create_app, metric_of, number, shown_of, state_of,
+};
 use crate::replication::{
     PASSWORD, begin_log, direct, follow, follow_from_start, is_mariadb, run_all, until,
 };
@@ -107,12 +109,16 @@ fn a_replica_that_still_follows_the_primary_before_serves_no_reads() {
     // It may come back as it was.
     run_all(&mut direct(&servers[0]), &["SET GLOBAL read_only = 0"]);
     await_states(&proxy, &["second primary", "up", "wrong source"]);
+    let alarms = |name| ["one", "two", "three"].map(|backend| metric_of(&proxy, backend, name));
+    assert_eq!(alarms("wrong_source"), [0., 0., 1.]);
+    assert_eq!(alarms("second_primary"), [1., 0., 0.]);
     change_source(&servers[2], servers[1].port());
     await_states(&proxy, &["second primary", "up", "replica"]);
     until("it is read from", || {
         number(&mut reader, "SELECT @@server_id + COUNT(*) FROM done") == 103
     });
     until("the error is gone", || why().is_empty());
+    assert_eq!(alarms("wrong_source"), [0.; 3]);
 }
 
 #[test]

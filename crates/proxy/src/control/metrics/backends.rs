@@ -17,7 +17,7 @@ type BackendNumber = (
 impl Page {
     pub(super) fn write_backends(&mut self, view: &View) {
         let backends = view.backends();
-        let numbers: [BackendNumber; 7] = [
+        let numbers: [BackendNumber; 8] = [
             (
                 "onecopy_backend_up",
                 "gauge",
@@ -35,6 +35,12 @@ impl Page {
                 "gauge",
                 "1 if it takes writes while another backend is the primary. It gets no sessions: set it read-only.",
                 |backend| backend.is_second().into(),
+            ),
+            (
+                "onecopy_backend_wrong_source",
+                "gauge",
+                "1 if it is a replica of another server than the primary. It gets no reads: have it follow the primary.",
+                |backend| backend.has_wrong_source().into(),
             ),
             (
                 "onecopy_backend_sessions",
