@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Backup,
     Handler,
     Xa,
+    /// `XA COMMIT` or `XA ROLLBACK`, which succeed in a session that has no other one.
+    XaEnd,
     Create,
     Drop,
     Show,
@@ -334,6 +336,10 @@ impl<'t> Gaze<'t> {
             {
                 self.look.note(Mention::ReadOnly);
             }
+            Kind::Xa if is_behind(b"XA") && (is(word, b"COMMIT") || is(word, b"ROLLBACK")) => {
+                return Kind::XaEnd;
+            }
+            Kind::Xa if is_behind(b"XA") && is(word, b"RECOVER") => return Kind::Other,
             // ROLLBACK TO SAVEPOINT ends nothing.
             Kind::End if is(word, b"TO") => return Kind::Other,
             Kind::Lock if is_behind(b"LOCK") && is(word, b"INSTANCE") => return Kind::Backup,

@@ -13,6 +13,7 @@ mod left_behind;
 mod private;
 mod rate;
 mod refused;
+mod released;
 mod restart;
 mod rows;
 mod rules;

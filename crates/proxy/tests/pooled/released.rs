@@ -1,0 +1,118 @@
+//! Pins that end by themselves: the connection is for others again.
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_proxy::config::Mode;
+
+use crate::common::{Pooled, text};
+use crate::private::until;
+
+/// Why sessions keep their connections now.
+fn pins(pooled: &Pooled) -> Vec<String> {
+    let clients = pooled.proxy.snapshot(true).clients;
+    let pins = clients.into_iter().map(|client| client.pins);
+    pins.filter(|pins| !pins.is_empty()).collect()
+}
+
+fn run_all(conn: &mut Connection, statements: &[&str]) {
+    for sql in statements {
+        conn.run(*sql).unwrap();
+    }
+}
+
+#[test]
+fn the_rows_that_a_query_has_counted_are_kept_until_the_next_query() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    run_all(
+        &mut pooled.direct(),
+        &[
+            "CREATE TABLE counted (a INT)",
+            "INSERT INTO counted VALUES (1), (2), (3)",
+        ],
+    );
+    for between in [None, Some("DO 1"), Some("SELEC 1")] {
+        let sql = "SELECT SQL_CALC_FOUND_ROWS a FROM counted ORDER BY a LIMIT 1";
+        assert_eq!(text(&mut one, sql), "1");
+        assert_eq!(pins(&pooled), ["found_rows"]);
+        if let Some(sql) = between {
+            let _ = one.run(sql);
+            assert_eq!(pins(&pooled), ["found_rows"], "{sql}");
+        }
+        let found = text(&mut one, "SELECT FOUND_ROWS()");
+        let mut direct = pooled.direct();
+        text(&mut direct, sql);
+        if let Some(sql) = between {
+            let _ = direct.run(sql);
+        }
+        assert_eq!(found, text(&mut direct, "SELECT FOUND_ROWS()"));
+        // The only connection is for the other one.
+        assert_eq!(text(&mut other, "SELECT 7"), "7");
+        assert_eq!(pins(&pooled), [""; 0], "{between:?}");
+    }
+    pooled.direct().run("DROP TABLE counted").unwrap();
+}
+
+#[test]
+fn an_xa_transaction_keeps_its_connection_until_it_is_over() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let mut direct = pooled.direct();
+    direct.run("CREATE TABLE of_xa (a INT)").unwrap();
+    let is_pinned = || pins(&pooled).iter().any(|pins| pins.contains("xa"));
+    for (begin, end) in [
+        (&["XA END 'one'"][..], "XA COMMIT 'one' ONE PHASE"),
+        (&["XA END 'one'"], "XA ROLLBACK 'one'"),
+        (&["XA END 'one'", "XA PREPARE 'one'"], "XA COMMIT 'one'"),
+        (&["XA END 'one'", "XA PREPARE 'one'"], "XA ROLLBACK 'one'"),
+    ] {
+        run_all(
+            &mut one,
+            &["XA START 'one'", "INSERT INTO of_xa VALUES (1)"],
+        );
+        run_all(&mut one, begin);
+        assert!(is_pinned(), "{begin:?}");
+        // What fails ends nothing.
+        one.run("XA COMMIT 'none'").unwrap_err();
+        assert!(is_pinned(), "{begin:?}");
+        one.run(end).unwrap();
+        assert!(!is_pinned(), "{end}");
+        assert_eq!(text(&mut other, "SELECT 7"), "7");
+    }
+    assert_eq!(text(&mut other, "SELECT COUNT(*) FROM of_xa"), "2");
+    direct.run("DROP TABLE of_xa").unwrap();
+}
+
+/// What that goes by: while a session has a transaction of its own, servers end no other one for it.
+#[test]
+fn no_other_xa_transaction_ends_beside_ones_own() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let mut own = pooled.direct();
+    own.run("CREATE TABLE of_two (a INT)").unwrap();
+    let mut left = pooled.direct();
+    let detached = [
+        "XA START 'left'",
+        "INSERT INTO of_two VALUES (1)",
+        "XA END 'left'",
+        "XA PREPARE 'left'",
+    ];
+    run_all(&mut left, &detached);
+    left.close().unwrap();
+    run_all(
+        &mut own,
+        &["XA START 'own'", "INSERT INTO of_two VALUES (2)"],
+    );
+    own.run("XA COMMIT 'left'").unwrap_err();
+    own.run("XA END 'own'").unwrap();
+    own.run("XA COMMIT 'left'").unwrap_err();
+    own.run("XA PREPARE 'own'").unwrap();
+    let is_ended = own.run("XA COMMIT 'left'").is_ok();
+    own.run("XA COMMIT 'own'").unwrap();
+    // Its connection may still be about to leave it.
+    until("the other one can be ended", || {
+        is_ended || own.run("XA COMMIT 'left'").is_ok()
+    });
+    // MySQL's session has none any more once it is prepared.
+    let is_mysql = !text(&mut own, "SELECT VERSION()").contains("MariaDB");
+    assert!(!is_ended || is_mysql);
+    own.run("DROP TABLE of_two").unwrap();
+}
