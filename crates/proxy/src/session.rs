@@ -378,7 +378,11 @@ impl Session {
                     return self.end(end, context);
                 }
                 if self.leaves_by.is_some() {
-                    return self.try_to_leave(context);
+                    match self.try_to_leave(context) {
+                        // Its command may have lost its server just now.
+                        Status::Waiting => return self.go_on(context),
+                        status => return status,
+                    }
                 }
                 let idle = self.listener.config.idle_timeout;
                 // While a statement runs it is the server that takes its time, once it has all of it.

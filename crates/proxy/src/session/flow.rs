@@ -5,7 +5,7 @@
 //!   |<----------- pending, where it was read ---->|
 //! ```
 
-use onecopy_wire::Meter;
+use onecopy_wire::{Buffers, Meter};
 
 use crate::buffers::{Loan, Pool};
 
@@ -86,31 +86,41 @@ impl Flow {
         })
     }
 
-    /// Has these bytes be the first to arrive, in place of those that may be sent; `false` if there is no memory for them.
+    /// What may be sent is not sent any more.
+    #[cold]
+    pub(crate) fn consume_cleared(&mut self) {
+        let cleared = std::mem::take(&mut self.cleared);
+        if let Some(loan) = &mut self.loan {
+            let _ = loan.buffers.consume(cleared);
+        }
+    }
+
+    /// Has these bytes be the first that have arrived, in place of those that may be sent; `false` if there is no memory for that, and
+    /// all is as it was.
     #[cold]
     pub(crate) fn put_in_front(&mut self, bytes: &[u8], pool: &mut Pool) -> bool {
-        let sent = std::mem::take(&mut self.cleared);
-        let behind = self.pending().get(sent..).unwrap_or_default().to_vec();
+        let behind = self.pending().get(self.cleared..).unwrap_or_default();
+        let len = bytes.len() + behind.len();
+        let mut other = Self {
+            need: len,
+            ..Self::default()
+        };
+        // The second time looks for enough room.
+        if other.borrow(pool).is_none() || other.borrow(pool).is_none() {
+            other.discard(pool);
+            return false;
+        }
+        let is_filled = other
+            .loan
+            .as_mut()
+            .is_some_and(|loan| fill(&mut loan.buffers, bytes, behind));
+        if !is_filled {
+            other.discard(pool);
+            return false;
+        }
         self.discard(pool);
-        self.need = bytes.len() + behind.len();
-        let Some(loan) = self.borrow(pool) else {
-            return false;
-        };
-        let buffers = &mut loan.buffers;
-        buffers.need(bytes.len() + behind.len(), 0);
-        if buffers.prepare().is_err() {
-            return false;
-        }
-        let mut targets = buffers.targets();
-        let Some(target) = targets.single() else {
-            return false;
-        };
-        let all = bytes.iter().chain(&behind);
-        for (place, byte) in target.iter_mut().zip(all) {
-            *place = *byte;
-        }
-        let len = (bytes.len() + behind.len()).min(target.len());
-        buffers.commit(len);
+        other.need = 0;
+        *self = other;
         true
     }
 
@@ -120,4 +130,23 @@ impl Flow {
             pool.discard(loan);
         }
     }
+}
+
+/// Has both arrive, one behind the other; `false` if there is no room.
+fn fill(buffers: &mut Buffers, first: &[u8], second: &[u8]) -> bool {
+    let len = first.len() + second.len();
+    buffers.need(len, 0);
+    if buffers.prepare().is_err() {
+        return false;
+    }
+    let mut targets = buffers.targets();
+    let target = targets.single().and_then(|target| target.get_mut(..len));
+    let Some((before, behind)) = target.and_then(|target| target.split_at_mut_checked(first.len()))
+    else {
+        return false;
+    };
+    before.copy_from_slice(first);
+    behind.copy_from_slice(second);
+    buffers.commit(len);
+    true
 }

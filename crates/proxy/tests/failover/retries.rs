@@ -190,6 +190,33 @@ fn a_result_that_has_begun_is_not_sent_again() {
     assert_eq!(retries(&pair), 0);
 }
 
+/// Of which only a part would be there to be sent again.
+#[test]
+fn a_long_command_is_not_sent_again() {
+    let mut pair = start(true);
+    let [mut text, mut prepared] = [0; 2].map(|_| connect(&pair.proxy));
+    let long = "x".repeat(100_000);
+    let sql = format!("SELECT SLEEP(600), '{long}'");
+    let statement = prepared.prepare("SELECT SLEEP(600), ?").unwrap();
+    let errors = during(
+        || {
+            std::thread::scope(|scope| {
+                let text = scope.spawn(|| text.run(&sql).unwrap_err());
+                let prepared = prepared.execute(&statement, &[long.as_str().into()]);
+                [text.join().unwrap(), prepared.map(drop).unwrap_err()]
+            })
+        },
+        || {
+            await_running(&pair.replica, "SLEEP(600)", 1);
+            await_running(&pair.primary, "SLEEP(600)", 1);
+            pair.replica.kill();
+            pair.primary.kill();
+        },
+    );
+    assert!(errors.iter().all(is_lost), "{errors:?}");
+    assert_eq!(retries(&pair), 0);
+}
+
 #[test]
 fn a_read_loses_two_servers_at_the_most() {
     let mut pair = start(true);

@@ -61,7 +61,7 @@ impl Session {
         };
         // A connection that is in a schema can't leave it for none.
         let is_in_other = pooled.wanted.schema().is_none() && connection.actual.schema().is_some();
-        if is_in_other {
+        if is_in_other || pooled.lost.suspects(&connection) {
             return Some(connection);
         }
         let Some(mut stream) = connection.stream.take() else {
@@ -284,9 +284,8 @@ impl Session {
 impl Pooled {
     /// Whether what the last command has left is kept for the next one.
     pub(super) fn is_held(&self, now: Instant) -> bool {
-        // A server that is to be left is left when the time is over.
         let is_longer =
-            |until| now < until || self.pool.waiting_for(&self.key) == 0 && self.is_served();
+            |until| (now < until || self.pool.waiting_for(&self.key) == 0) && self.is_served();
         self.hold_until.is_some_and(is_longer)
     }
 

@@ -272,7 +272,7 @@ impl Session {
 
 impl Pooled {
     /// The command that was next is under way, or was answered: nothing is known of the one behind it.
-    fn comes_to_next(&mut self) {
+    pub(super) fn comes_to_next(&mut self) {
         (self.is_counted, self.is_ruled) = (false, false);
         self.lost.comes_to_next();
         self.turns_again();

@@ -15,9 +15,13 @@ use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, err};
 
 use super::{After, Current, IN_TRANSACTION, Pooled, Stage};
 use crate::config::Mode;
+use crate::pooling::connection::Connection;
 use crate::pooling::exchange::Exchange;
 use crate::pooling::look::Look;
 use crate::session::{Context, End, Phase, Session};
+
+/// The longest command that is kept.
+const MOST_BYTES: usize = 16 << 10;
 
 /// How many connections a command may lose before it is sent.
 const MOST_LOST: u8 = 3;
@@ -39,8 +43,8 @@ pub(super) struct Lost {
     connections: u8,
 }
 
-/// The server, by its number among those of the pool, and when it was lost. Other connections of that time are likely to be lost too, which
-/// says nothing new of the command.
+/// The server, by its number among those of the pool, and when it was lost. Its other connections of that time are likely to be lost too: the
+/// command is not sent there.
 #[derive(Debug, Clone, Copy)]
 struct First {
     server: u32,
@@ -59,6 +63,13 @@ impl Lost {
         let [low, high] = SERVER_SHUTDOWN.to_le_bytes();
         self.keeps_command()
             && reply.get(HEADER_BYTES..HEADER_BYTES + 3) == Some(&[err::HEADER, low, high])
+    }
+
+    /// Whether a connection is one that the server of the first try had already when it was lost.
+    pub(super) fn suspects(&self, connection: &Connection) -> bool {
+        let first = self.first.as_deref();
+        first
+            .is_some_and(|first| connection.server == first.server && connection.made <= first.time)
     }
 
     /// The command under way is answered.
@@ -87,11 +98,8 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return;
         };
-        let first = pooled.lost.first.as_deref();
-        let was_lost_elsewhere = first.is_some_and(|first| {
-            let connection = pooled.connection.as_ref();
-            connection.is_none_or(|one| one.server != first.server || one.made >= first.time)
-        });
+        let bytes = self.up.pending();
+        let packet = whole_packet(bytes).filter(|packet| packet.len() <= MOST_BYTES);
         let changes_nothing = match command {
             CommandByte::STMT_PREPARE => true,
             CommandByte::QUERY | CommandByte::STMT_EXECUTE => {
@@ -100,11 +108,12 @@ impl Session {
             _ => false,
         };
         let may_be_kept = changes_nothing
-            && !was_lost_elsewhere
+            && pooled.mode == Mode::Transaction
+            && pooled.lost.first.is_none()
             && !look.is_partial
             && status.contains(StatusFlags::AUTOCOMMIT)
             && !pooled.needs_connection(status);
-        pooled.lost.command = may_be_kept.then(|| first_packet(self.up.pending()).into());
+        pooled.lost.command = packet.filter(|_| may_be_kept).map(Box::from);
     }
 
     /// The server is lost. Whether the session can do without it: nothing of it was left there but what a question about warnings would
@@ -115,6 +124,8 @@ impl Session {
             && self.relay.client_is_between_payloads()
             && !self.relay.reply_begun()
             && self.down.cleared == 0;
+        // Whoever has gone waits for nothing.
+        let is_awaited = !self.client.is_closed;
         let (is_idle, cleared) = (self.relay.is_idle(), self.up.cleared);
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
@@ -125,24 +136,28 @@ impl Session {
         }
         let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
         let can_do_without = match (&pooled.exchange, is_idle) {
-            (None, true) => pooled.ahead.is_empty(),
+            (None, true) => pooled.ahead.is_empty() && cleared == 0,
             // What comes before a command, of which nothing was sent yet.
-            (Some(_), true) if cleared == 0 && waits_with_command => {
+            (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;
                 pooled.ahead.clear();
                 pooled.lost.connections += 1;
                 pooled.lost.connections <= MOST_LOST
             }
-            (_, false) if is_unanswered && pooled.may_send_again() => {
-                pooled.exchange = None;
-                pooled.ahead.clear();
-                true
-            }
+            (_, false) => is_unanswered && is_awaited && pooled.may_send_again(),
             _ => false,
         };
         if !can_do_without || pooled.needs_connection(status) {
             return false;
         }
+        if !is_idle && !self.send_again(context) {
+            return false;
+        }
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return false;
+        };
+        pooled.exchange = None;
+        pooled.ahead.clear();
         if pooled.has_hidden_change() {
             pooled.found_own_change(None);
         }
@@ -160,13 +175,16 @@ impl Session {
             context.connections.forget(connection.slot);
         }
         (pooled.stage, pooled.hold_until) = (Stage::Detached, None);
+        // What the statement before has left is not elsewhere.
+        pooled.last.moves(true);
         pooled.forget_cancel();
         pooled.turns_again();
         if let Some(mut server) = self.server.take() {
-            server.leave(false, context);
+            server.leave(!is_idle, context);
         }
         self.down.discard(context.pool);
-        is_idle || self.send_again(context)
+        self.moved = context.now;
+        true
     }
 
     /// The server is shutting down, and has not executed the command. Where it can't be sent once more, its client hears so.
@@ -197,27 +215,58 @@ impl Session {
         Err(self.replay_failed(error, after))
     }
 
-    /// Puts the command that was not answered in front of what its client has sent since, as if nothing of it had been sent.
+    /// The statement of the command that is next could not be prepared again: as it would have failed at the execution, because its table is
+    /// gone, or it may not run now. A server that closes behind this error has said nothing about the statement.
+    pub(super) fn prepare_failed(
+        &mut self,
+        exchange: Box<Exchange>,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let error = exchange.unprepared().unwrap_or_default().to_vec();
+        let code = ErrPacket::decode(&error).map(|error| error.code);
+        if code.is_ok_and(|code| FAREWELLS.contains(&code)) {
+            if let Phase::Pooled(pooled) = &mut self.phase {
+                pooled.exchange = Some(exchange);
+            }
+            if self.lose_connection(context) {
+                return Ok(());
+            }
+        }
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            (pooled.exchange, pooled.current.preparing) = (None, None);
+            pooled.lost.answered();
+        }
+        self.answer_unprepared(&error, context)?;
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.comes_to_next();
+        }
+        Ok(())
+    }
+
+    /// Puts the command that was not answered in front of what its client has sent since, as if nothing of it had been sent; `false` if there is
+    /// no memory for that, and all is as it was.
     #[cold]
     fn send_again(&mut self, context: &mut Context<'_>) -> bool {
-        let status = self.relay.status();
-        let capabilities = self.relay.capabilities();
-        let commands = self.relay.commands();
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
         };
         let Some(command) = pooled.lost.command.take() else {
             return false;
         };
+        if !self.up.put_in_front(&command, context.pool) {
+            return false;
+        }
         pooled.current = Current::default();
         // It was counted, and its rule is known.
         (pooled.is_counted, pooled.is_ruled) = (true, true);
         pooled.pool.counts.read_retries.fetch_add(1, Relaxed);
-        self.relay = Pooled::relay(capabilities).with_status(status);
-        self.relay.set_commands(commands.saturating_sub(1));
         self.count_unanswered(context);
+        let commands = self.relay.commands().saturating_sub(1);
+        let status = self.relay.status();
+        self.relay = Pooled::relay(self.relay.capabilities()).with_status(status);
+        self.relay.set_commands(commands);
         self.client.is_readable = true;
-        self.up.put_in_front(&command, context.pool)
+        true
     }
 }
 
@@ -240,11 +289,8 @@ impl Pooled {
     }
 }
 
-/// The packet that comes next, as far as it is there.
-fn first_packet(bytes: &[u8]) -> &[u8] {
-    let Some(&[a, b, c, _]) = bytes.first_chunk::<HEADER_BYTES>() else {
-        return bytes;
-    };
-    let whole = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
-    bytes.get(..whole).unwrap_or(bytes)
+/// The packet that comes next, where all of it is there.
+fn whole_packet(bytes: &[u8]) -> Option<&[u8]> {
+    let &[a, b, c, _] = bytes.first_chunk::<HEADER_BYTES>()?;
+    bytes.get(..HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize)
 }

@@ -208,7 +208,9 @@ impl Session {
                     server.is_writable = false;
                     server.is_readable = true;
                     pooled.ahead.clear();
-                    if self.up.cleared > 0 && !pooled.lost.keeps_command() {
+                    if pooled.lost.keeps_command() {
+                        self.up.consume_cleared();
+                    } else if self.up.cleared > 0 {
                         self.up.discard(context.pool);
                         self.client.is_readable = false;
                     }
@@ -494,11 +496,8 @@ impl Session {
                 connection.actual = Arc::clone(&pooled.wanted);
             }
             After::Command => {
-                if let Some(error) = exchange.unprepared() {
-                    // As it would have failed at the execution: its table is gone, or it may not run now.
-                    let error = error.to_vec();
-                    pooled.current.preparing = None;
-                    return self.answer_unprepared(&error, context);
+                if exchange.unprepared().is_some() {
+                    return self.prepare_failed(exchange, context);
                 }
                 if let (Some(id), Some(text)) = (exchange.prepared, pooled.current.preparing.take())
                 {
