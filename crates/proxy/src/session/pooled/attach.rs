@@ -61,7 +61,7 @@ impl Session {
         };
         // A connection that is in a schema can't leave it for none.
         let is_in_other = pooled.wanted.schema().is_none() && connection.actual.schema().is_some();
-        if is_in_other || pooled.lost.suspects(&connection) {
+        if is_in_other || pooled.suspects(&connection) {
             return Some(connection);
         }
         let Some(mut stream) = connection.stream.take() else {

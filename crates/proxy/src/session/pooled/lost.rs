@@ -6,6 +6,7 @@
 //!   anything else                              --> the session ends with error 2013
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -63,13 +64,6 @@ impl Lost {
         let [low, high] = SERVER_SHUTDOWN.to_le_bytes();
         self.keeps_command()
             && reply.get(HEADER_BYTES..HEADER_BYTES + 3) == Some(&[err::HEADER, low, high])
-    }
-
-    /// Whether a connection is one that the server of the first try had already when it was lost.
-    pub(super) fn suspects(&self, connection: &Connection) -> bool {
-        let first = self.first.as_deref();
-        first
-            .is_some_and(|first| connection.server == first.server && connection.made <= first.time)
     }
 
     /// The command under way is answered.
@@ -134,6 +128,7 @@ impl Session {
         if !may_be || !matches!(pooled.stage, Stage::Attached) {
             return false;
         }
+        let is_under_way = !is_idle || pooled.exchange.is_some();
         let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
         let can_do_without = match (&pooled.exchange, is_idle) {
             (None, true) => pooled.ahead.is_empty() && cleared == 0,
@@ -171,6 +166,10 @@ impl Session {
                         time: context.now,
                     })
                 });
+            }
+            if is_under_way {
+                // Elsewhere first: it may be shutting down.
+                pooled.tried.push(Arc::clone(connection.place.backend()));
             }
             context.connections.forget(connection.slot);
         }
@@ -271,6 +270,16 @@ impl Session {
 }
 
 impl Pooled {
+    /// Whether a connection is not for a second try: the server of the first one had it already, or is to be left while there are others.
+    pub(super) fn suspects(&self, connection: &Connection) -> bool {
+        let Some(first) = self.lost.first.as_deref() else {
+            return false;
+        };
+        let backend = connection.place.backend();
+        let is_tried = || self.tried.iter().any(|tried| Arc::ptr_eq(tried, backend));
+        connection.server == first.server && (connection.made <= first.time || is_tried())
+    }
+
     /// Whether the command under way, which is not answered, may be sent once more.
     fn may_send_again(&self) -> bool {
         self.lost.keeps_command() && !self.client.is_killed() && !self.awaits_cancel()
