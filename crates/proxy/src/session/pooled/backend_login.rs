@@ -12,6 +12,7 @@ use onecopy_net::TlsConnector;
 use onecopy_net::proxy_protocol::Addresses;
 use onecopy_wire::{Core, Step};
 
+use super::lost::SERVER_SHUTDOWN;
 use crate::backend::{Part, TOO_MANY_CONNECTIONS};
 use crate::config::BackendConfig;
 use crate::failure::NOT_CONNECTED;
@@ -234,7 +235,9 @@ impl BackendLogin {
             Ok(Step::Message(HandshakeReply::Err(payload))) => {
                 let bytes = self.half.buffers.bytes(payload);
                 let error = ErrPacket::decode(bytes);
-                self.refusal = error.ok().map(|error| Refusal {
+                // One that is shutting down says nothing about this login: others are tried, or it is waited for.
+                let refusal = error.ok().filter(|error| error.code != SERVER_SHUTDOWN);
+                self.refusal = refusal.map(|error| Refusal {
                     code: error.code,
                     sql_state: error.sql_state.or(match error.code {
                         TOO_MANY_CONNECTIONS => Some(*b"08004"),

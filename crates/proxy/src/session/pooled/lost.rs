@@ -28,7 +28,7 @@ const MOST_BYTES: usize = 16 << 10;
 const MOST_LOST: u8 = 3;
 
 /// `ER_SERVER_SHUTDOWN`.
-const SERVER_SHUTDOWN: u16 = 1053;
+pub(super) const SERVER_SHUTDOWN: u16 = 1053;
 
 /// The same, MariaDB's `ER_CONNECTION_KILLED` and MySQL's `ER_CLIENT_INTERACTION_TIMEOUT`: the server closes behind them.
 const FAREWELLS: [u16; 3] = [SERVER_SHUTDOWN, 1927, 4031];
