@@ -411,7 +411,6 @@ impl Session {
         }
     }
 
-    /// Nothing more comes.
     /// The command under way is answered by nobody: its server is lost, and it begins anew elsewhere.
     #[cold]
     pub(super) fn count_unanswered(&mut self, context: &mut Context<'_>) {
@@ -422,6 +421,7 @@ impl Session {
         }
     }
 
+    /// Nothing more comes.
     pub(super) fn stop_counting(&mut self, context: &mut Context<'_>) {
         let counted = std::mem::take(&mut self.counted);
         context.digests.forget(counted.current.place);
