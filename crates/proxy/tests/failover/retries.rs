@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use onecopy_mysql::Error;
 use onecopy_mysql::blocking::Connection;
-use onecopy_proxy::config::{Mode, ReplicaReads};
+use onecopy_proxy::Proxy;
+use onecopy_proxy::config::{AccountConfig, Mode, ReplicaReads, Secret};
 
-use crate::pair::{Pair, connect, number};
-use crate::replication::{direct, run_all, until};
+use crate::pair::{self, Pair, connect, number, server};
+use crate::replication::{PASSWORD, direct, run_all, until};
 
 const PRIMARY: i64 = 1;
 const REPLICA: i64 = 2;
@@ -248,6 +249,36 @@ fn a_read_that_a_client_kills_is_not_sent_again() {
     );
     assert!(error.is_closed() || error.server().is_some(), "{error}");
     assert_eq!(retries(&pair), 0);
+}
+
+/// There is no other server to try.
+#[test]
+fn a_read_waits_for_its_only_server_to_come_back() {
+    let mut first = server(1, &[]);
+    let mut config = pair::config(&[&first], Mode::Transaction, None);
+    let listener = &mut config.listeners[0];
+    listener.retry_reads = true;
+    // One that each server has from its start.
+    listener.accounts = vec![AccountConfig::new("root", Secret::new(PASSWORD))];
+    let proxy = Proxy::start(config).unwrap();
+    let mut client = pair::client(&proxy);
+    client.user = "root".into();
+    let mut conn = Connection::connect_with(&client).unwrap();
+    conn.run("SET SESSION lock_wait_timeout = 1234").unwrap();
+    let sql = "SELECT @@lock_wait_timeout + 0 * SLEEP(IF(@@server_id = 2, 0, 600))";
+    let port = first.port();
+    let mut second = None;
+    let found = during(
+        || number(&mut conn, sql),
+        || {
+            let mut direct = direct(&first);
+            let running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SLEEP(IF%' AND ID <> CONNECTION_ID()";
+            until("the read runs", || number(&mut direct, running) == 1);
+            first.kill();
+            second = Some(server(2, &[&format!("--port={port}")]));
+        },
+    );
+    assert_eq!(found, 1234);
 }
 
 /// The difference of a schema is waited for, so that of the INSERT nothing was sent. That holds without `retry-reads`.
