@@ -149,7 +149,7 @@ pub(super) struct Pooled {
     waited: Option<(u64, Instant)>,
     /// Backends that do not do, and why the last one did not.
     tried: Vec<Arc<Backend>>,
-    reason: String,
+    reason: Box<str>,
     /// Since when no backend is there for the command that is next.
     without_backend: Option<Instant>,
     /// The command that is next is answered with this, or the one that is passed over.
@@ -248,7 +248,7 @@ impl Pooled {
             stage: Stage::Detached,
             waited: None,
             tried: Vec::new(),
-            reason: String::new(),
+            reason: Box::default(),
             without_backend: None,
             refused: None,
             passes_over: false,

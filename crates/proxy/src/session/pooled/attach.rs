@@ -33,7 +33,7 @@ impl Session {
             _ => None,
         };
         if pooled.pool.is_paused() {
-            pooled.reason = "the listener is paused (RESUME on the admin listener)".to_owned();
+            pooled.reason = "the listener is paused (RESUME on the admin listener)".into();
             self.wait_for_backend(context);
             return Ok(false);
         }
@@ -91,7 +91,7 @@ impl Session {
         // They are of this command's search.
         pooled.without_backend = None;
         pooled.tried.clear();
-        pooled.reason.clear();
+        pooled.reason = Box::default();
         None
     }
 

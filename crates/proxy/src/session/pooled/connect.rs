@@ -156,7 +156,7 @@ impl Session {
                     return Err(Failure::open_files().into());
                 }
                 backend.connect_failed(&address);
-                pooled.reason = format!("backend '{}': {error}", backend.name());
+                pooled.reason = format!("backend '{}': {error}", backend.name()).into();
                 pooled.tried.push(backend);
                 self.connect(context)
             }
@@ -191,7 +191,7 @@ impl Session {
             return Ok(false);
         };
         pooled.tried.clear();
-        pooled.reason.clear();
+        pooled.reason = Box::default();
         let connection = connecting.finish(server.stream, context.now);
         Ok(self.attached(connection, context).is_none())
     }
@@ -212,7 +212,7 @@ impl Session {
         context.connections.forget(connecting.slot);
         self.server_address = None;
         let backend = Arc::clone(connecting.place.backend());
-        pooled.reason = format!("backend '{}': {why}", backend.name());
+        pooled.reason = format!("backend '{}': {why}", backend.name()).into();
         if !connecting.failed(context.now) {
             pooled.tried.push(backend);
         }

@@ -221,7 +221,7 @@ impl Session {
         };
         pooled.tried.clear();
         if pooled.pool.can_wait(&pooled.key, until) {
-            pooled.reason = format!("backend '{}': {}", backend.name(), refusal.message);
+            pooled.reason = format!("backend '{}': {}", backend.name(), refusal.message).into();
             return self.wait_for_connection(context);
         }
         let left = until.saturating_duration_since(context.now).as_secs_f64();
@@ -244,7 +244,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return;
         };
-        let why = match pooled.reason.as_str() {
+        let why = match &*pooled.reason {
             "" => "no backend is up and eligible by its role",
             reason => reason,
         };
@@ -288,7 +288,7 @@ impl Pooled {
         self.waited = None;
         self.without_backend = None;
         self.tried.clear();
-        self.reason.clear();
+        self.reason = Box::default();
     }
 
     /// The backends that refuse logins of this user at present, what they say, and when they are tried again.

@@ -34,12 +34,16 @@ pub(super) const SERVER_SHUTDOWN: u16 = 1053;
 const FAREWELLS: [u16; 3] = [SERVER_SHUTDOWN, 1927, 4031];
 
 /// A read that is kept until its result begins, and what has become of it before.
+/// In a box: idle clients are many, and have none.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct Lost(Option<Box<Loss>>);
+
+#[derive(Debug, Default)]
+struct Loss {
     /// The command under way as its client has sent it, where it may be sent once more.
     command: Option<Box<[u8]>>,
     /// Where it was lost first.
-    first: Option<Box<First>>,
+    first: Option<First>,
     /// Connections that the command that is next has lost.
     connections: u8,
 }
@@ -55,7 +59,16 @@ struct First {
 impl Lost {
     /// Whether the command under way may be sent once more.
     pub(super) fn keeps_command(&self) -> bool {
-        self.command.is_some()
+        let loss = self.0.as_ref();
+        loss.is_some_and(|loss| loss.command.is_some())
+    }
+
+    fn first(&self) -> Option<First> {
+        self.0.as_ref()?.first
+    }
+
+    fn of_next(&mut self) -> &mut Loss {
+        self.0.get_or_insert_default()
     }
 
     /// Whether the reply to a command that may be sent once more is the error of a server that is shutting down.
@@ -68,12 +81,14 @@ impl Lost {
 
     /// The command under way is answered.
     pub(super) fn answered(&mut self) {
-        (self.command, self.first) = (None, None);
+        self.0 = None;
     }
 
     /// The command that is next was sent, or refused.
     pub(super) fn comes_to_next(&mut self) {
-        self.connections = 0;
+        if let Some(loss) = &mut self.0 {
+            loss.connections = 0;
+        }
     }
 }
 
@@ -103,11 +118,14 @@ impl Session {
         };
         let may_be_kept = changes_nothing
             && pooled.mode == Mode::Transaction
-            && pooled.lost.first.is_none()
+            && pooled.lost.first().is_none()
             && !look.is_partial
             && status.contains(StatusFlags::AUTOCOMMIT)
             && !pooled.needs_connection(status);
-        pooled.lost.command = packet.filter(|_| may_be_kept).map(Box::from);
+        let kept = packet.filter(|_| may_be_kept).map(Box::from);
+        if kept.is_some() || pooled.lost.keeps_command() {
+            pooled.lost.of_next().command = kept;
+        }
     }
 
     /// The server is lost. Whether the session can do without it: nothing of it was left there but what a question about warnings would
@@ -136,8 +154,9 @@ impl Session {
             (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;
                 pooled.ahead.clear();
-                pooled.lost.connections += 1;
-                pooled.lost.connections <= MOST_LOST
+                let loss = pooled.lost.of_next();
+                loss.connections += 1;
+                loss.connections <= MOST_LOST
             }
             (_, false) => is_unanswered && is_awaited && pooled.may_send_again(),
             _ => false,
@@ -160,11 +179,9 @@ impl Session {
         pooled.stop_resting();
         if let Some(connection) = pooled.connection.take() {
             if !is_idle {
-                pooled.lost.first.get_or_insert_with(|| {
-                    Box::new(First {
-                        server: connection.server,
-                        time: context.now,
-                    })
+                pooled.lost.of_next().first.get_or_insert(First {
+                    server: connection.server,
+                    time: context.now,
                 });
             }
             if is_under_way {
@@ -249,7 +266,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
         };
-        let Some(command) = pooled.lost.command.take() else {
+        let Some(command) = pooled.lost.of_next().command.take() else {
             return false;
         };
         if !self.up.put_in_front(&command, context.pool) {
@@ -272,7 +289,7 @@ impl Session {
 impl Pooled {
     /// Whether a connection is not for a second try: the server of the first one had it already, or is to be left while there are others.
     pub(super) fn suspects(&self, connection: &Connection) -> bool {
-        let Some(first) = self.lost.first.as_deref() else {
+        let Some(first) = self.lost.first() else {
             return false;
         };
         let backend = connection.place.backend();
