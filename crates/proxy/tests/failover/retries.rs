@@ -1,6 +1,6 @@
 //! Reads whose server is lost before any of their result has come (`retry-reads`), and commands of which nothing was sent.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use onecopy_mysql::Error;
 use onecopy_mysql::blocking::Connection;
@@ -67,7 +67,6 @@ fn a_read_whose_replica_is_lost_is_sent_once_more() {
         let statement = prepared
             .prepare("SELECT @@server_id + ? * SLEEP(IF(@@server_id = 2, 600, 0))")
             .unwrap();
-        // The types of its parameters are known from the first execution.
         text.run("SET SESSION lock_wait_timeout = 1234").unwrap();
         until("its state is known", || {
             number(&mut text, "SELECT @@server_id") == REPLICA
@@ -191,7 +190,7 @@ fn a_result_that_has_begun_is_not_sent_again() {
     assert_eq!(retries(&pair), 0);
 }
 
-/// Of which only a part would be there to be sent again.
+/// Only its first bytes have to have arrived before it is sent on, so there is no whole copy of it.
 #[test]
 fn a_long_command_is_not_sent_again() {
     let mut pair = start(true);
@@ -332,26 +331,27 @@ fn a_command_that_was_not_sent_waits_for_another_server() {
 #[test]
 fn reads_go_on_where_a_replica_is_shut_down() {
     let pair = start(true);
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (is_over, reads) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..8)
             .map(|_| {
-                let (config, is_over) = (pair.client(), &is_over);
+                let (config, is_over, reads) = (pair.client(), &is_over, &reads);
                 scope.spawn(move || {
                     let mut conn = Connection::connect_with(&config).unwrap();
                     let mut seen = 0;
-                    while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                    while !is_over.load(SeqCst) {
                         let sql = "SELECT @@server_id + 0 * COUNT(*) FROM done";
                         seen = number(&mut conn, sql);
+                        reads.fetch_add(1, SeqCst);
                     }
                     seen
                 })
             })
             .collect();
-        std::thread::sleep(Duration::from_millis(200));
+        until("all of them read", || reads.load(SeqCst) >= 200);
         direct(&pair.replica).run("SHUTDOWN").unwrap();
         pair.await_states(["up", "down"]);
-        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        is_over.store(true, SeqCst);
         for client in clients {
             assert_eq!(client.join().unwrap(), PRIMARY);
         }

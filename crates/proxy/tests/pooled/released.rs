@@ -49,7 +49,7 @@ fn an_xa_transaction_keeps_its_connection_until_it_is_over() {
     direct.run("DROP TABLE of_xa").unwrap();
 }
 
-/// What that goes by: while a session has a transaction of its own, servers end no other one for it.
+/// The proxy relies on this: while a session has an XA transaction, servers refuse to end another one for it.
 #[test]
 fn no_other_xa_transaction_ends_beside_ones_own() {
     let pooled = Pooled::start(Mode::Transaction, 1);
@@ -74,11 +74,11 @@ fn no_other_xa_transaction_ends_beside_ones_own() {
     own.run("XA PREPARE 'own'").unwrap();
     let is_ended = own.run("XA COMMIT 'left'").is_ok();
     own.run("XA COMMIT 'own'").unwrap();
-    // Its connection may still be about to leave it.
+    // The server may still be closing the connection that has prepared it.
     until("the other one can be ended", || {
         is_ended || own.run("XA COMMIT 'left'").is_ok()
     });
-    // MySQL's session has none any more once it is prepared.
+    // On MySQL a transaction leaves its session when it is prepared.
     let is_mysql = !text(&mut own, "SELECT VERSION()").contains("MariaDB");
     assert!(!is_ended || is_mysql);
     own.run("DROP TABLE of_two").unwrap();

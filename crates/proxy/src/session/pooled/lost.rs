@@ -67,7 +67,7 @@ impl Lost {
         self.0.as_ref()?.first
     }
 
-    fn of_next(&mut self) -> &mut Loss {
+    fn loss_mut(&mut self) -> &mut Loss {
         self.0.get_or_insert_default()
     }
 
@@ -124,7 +124,7 @@ impl Session {
             && !pooled.needs_connection(status);
         let kept = packet.filter(|_| may_be_kept).map(Box::from);
         if kept.is_some() || pooled.lost.keeps_command() {
-            pooled.lost.of_next().command = kept;
+            pooled.lost.loss_mut().command = kept;
         }
     }
 
@@ -154,7 +154,7 @@ impl Session {
             (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;
                 pooled.ahead.clear();
-                let loss = pooled.lost.of_next();
+                let loss = pooled.lost.loss_mut();
                 loss.connections += 1;
                 loss.connections <= MOST_LOST
             }
@@ -179,7 +179,7 @@ impl Session {
         pooled.stop_resting();
         if let Some(connection) = pooled.connection.take() {
             if !is_idle {
-                pooled.lost.of_next().first.get_or_insert(First {
+                pooled.lost.loss_mut().first.get_or_insert(First {
                     server: connection.server,
                     time: context.now,
                 });
@@ -266,7 +266,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
         };
-        let Some(command) = pooled.lost.of_next().command.take() else {
+        let Some(command) = pooled.lost.loss_mut().command.take() else {
             return false;
         };
         if !self.up.put_in_front(&command, context.pool) {
