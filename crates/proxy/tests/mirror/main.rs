@@ -140,7 +140,7 @@ fn sessions_that_read_on_a_replica_see_what_they_would_see_alone() {
 #[test]
 fn sessions_whose_backends_are_drained_in_turn_see_what_they_would_see_alone() {
     let mut direct = Side::direct(SESSIONS, |_| {});
-    let mut moving = Side::moving(SESSIONS, CONNECTIONS);
+    let mut moving = Side::moving(SESSIONS);
     let (seed, statements) = asked_for(4, STATEMENTS / 20);
     if let Some(difference) = difference(seed, statements, &mut moving, &mut direct) {
         panic!("{difference}");

@@ -140,10 +140,10 @@ impl Side {
     }
 
     /// The same with a way to the server over TCP and one over its socket, which are drained in turn.
-    pub(crate) fn moving(sessions: usize, connections: usize) -> Self {
+    pub(crate) fn moving(sessions: usize) -> Self {
         let server = prepared();
         let socket = Endpoint::Unix(server.socket().into());
-        let mut side = Self::behind_proxy(server, None, sessions, connections, |_| {});
+        let mut side = Self::behind_proxy(server, None, sessions, sessions, |_| {});
         let Some(proxy) = &side.proxy else {
             return side;
         };
@@ -153,7 +153,10 @@ impl Side {
         for (backend, name) in backends.iter_mut().zip(["one", "two"]) {
             backend.name = name.to_owned();
         }
-        config.listeners[0].pool.connect_rate = None;
+        let pool = &mut config.listeners[0].pool;
+        // What a statement has left is never given up for time: only drains move sessions.
+        pool.warning_hold = Duration::from_secs(3600);
+        pool.connect_rate = None;
         let mut admin = side.config.clone();
         let listening = proxy.admin_address().cloned();
         let Some(Address::Tcp(address)) = listening else {

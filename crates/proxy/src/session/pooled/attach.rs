@@ -284,8 +284,9 @@ impl Session {
 impl Pooled {
     /// Whether what the last command has left is kept for the next one.
     pub(super) fn is_held(&self, now: Instant) -> bool {
+        // A server that is to be left is left when the time is over.
         let is_longer =
-            |until| (now < until || self.pool.waiting_for(&self.key) == 0) && self.is_served();
+            |until| now < until || self.pool.waiting_for(&self.key) == 0 && self.is_served();
         self.hold_until.is_some_and(is_longer)
     }
 
