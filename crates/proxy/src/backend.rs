@@ -322,6 +322,12 @@ impl Backend {
         self.state.is_drained.load(Relaxed)
     }
 
+    /// The same, and nothing else speaks against it.
+    pub(crate) fn is_only_drained(&self) -> bool {
+        let plays = self.config.role.is_played(self.health().read_only());
+        self.is_drained() && self.is_up() && !self.is_out() && plays != Some(false)
+    }
+
     /// What the health checks have found: down it gets no new sessions.
     pub(crate) fn set_up(&self, is_up: bool) {
         if !is_up {

@@ -119,6 +119,8 @@ struct Current {
     /// The client that it ends, as far as the backend is concerned.
     ends: Option<Arc<PooledClient>>,
     was_in_transaction: bool,
+    /// The session had kept its connection for what the command before had left.
+    was_held: bool,
     had_autocommit: bool,
     /// A tracker has said that something has changed, and which it was.
     has_changed: bool,

@@ -10,7 +10,7 @@ use onecopy_testkit::own_network::{self, ADDRESS};
 use onecopy_testkit::server::Server;
 
 use crate::load::Load;
-use crate::pair::{Pair, connects, state_of};
+use crate::pair::{Pair, connects, number, state_of};
 use crate::replication::{direct, until};
 
 /// The pool's connections that clients have.
@@ -128,6 +128,61 @@ fn sessions_leave_a_drained_backend_between_transactions_and_wait_for_it_to_come
         let error = admin.run("PAUSE back").unwrap_err();
         assert!(error.to_string().contains("SHOW POOLS"), "{error}");
     }
+}
+
+fn set_warning_hold(pair: &Pair, time: Duration) {
+    let mut config = pair.proxy.config();
+    config.listeners[0].pool.warning_hold = time;
+    pair.proxy.reload(config).unwrap();
+}
+
+/// Longer than any test.
+const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// What a statement has left is kept for its client while the server is drained, and keeps no client there for ever.
+#[test]
+fn warnings_delay_a_drain_once() {
+    let pair = Pair::start_apart(Mode::Transaction);
+    let mut admin = pair.admin();
+    let mut drain = |name| {
+        let other = if name == "one" { "two" } else { "one" };
+        admin.run(format!("RESUME BACKEND {other}")).unwrap();
+        admin.run(format!("DRAIN BACKEND {name}")).unwrap();
+    };
+    set_warning_hold(&pair, FOR_EVER);
+    let mut conn = Connection::connect_with(&pair.client()).unwrap();
+    let asks = |conn: &mut Connection, sql: &str| conn.query_one::<(i64, i64)>(sql).unwrap().0;
+    const WARNED: &str = "SELECT @@server_id, CAST('abc' AS SIGNED)";
+    const PLAIN: &str = "SELECT @@server_id, COUNT(*) FROM information_schema.schemata";
+    drain("two");
+    assert_eq!(asks(&mut conn, WARNED), 1);
+    drain("one");
+    let warning = conn.query_one::<(String, u32, String)>("SHOW WARNINGS");
+    assert_eq!(warning.unwrap().1, 1292);
+    // Behind the next statement nothing is left.
+    assert_eq!(asks(&mut conn, PLAIN), 1);
+    assert_eq!(asks(&mut conn, PLAIN), 2);
+    // One statement behind the other, each with a warning.
+    set_warning_hold(&pair, Duration::from_millis(200));
+    assert_eq!(asks(&mut conn, WARNED), 2);
+    drain("two");
+    until("it has left", || asks(&mut conn, WARNED) == 1);
+}
+
+/// Nobody asks for the error of a write that went to a server that is no primary any more.
+#[test]
+fn errors_keep_nobody_on_a_server_that_takes_no_more_writes() {
+    let pair = Pair::start(Mode::Transaction);
+    set_warning_hold(&pair, FOR_EVER);
+    let mut conn = Connection::connect_with(&pair.client()).unwrap();
+    let mut write = || conn.run("INSERT INTO done VALUES (1, 0)");
+    write().unwrap();
+    direct(&pair.primary)
+        .run("SET GLOBAL read_only = 1")
+        .unwrap();
+    pair.promote();
+    until("it writes elsewhere", || write().is_ok());
+    assert_eq!(number(&mut conn, "SELECT @@server_id"), 2);
 }
 
 /// Clients that use their sessions in turn, and what they saw.

@@ -284,9 +284,11 @@ impl Session {
 impl Pooled {
     /// Whether what the last command has left is kept for the next one.
     pub(super) fn is_held(&self, now: Instant) -> bool {
-        // A server that is to be left is left when the time is over.
-        let is_longer =
-            |until| now < until || self.pool.waiting_for(&self.key) == 0 && self.is_served();
+        let is_longer = |until| match self.is_served() {
+            true => now < until || self.pool.waiting_for(&self.key) == 0,
+            // A drain waits for that time. A server that has lost its part, or its cluster, is left at once.
+            false => now < until && self.is_drained(),
+        };
         self.hold_until.is_some_and(is_longer)
     }
 

@@ -243,7 +243,7 @@ impl Session {
         let had_autocommit = self.relay.status().contains(StatusFlags::AUTOCOMMIT);
         if let Phase::Pooled(pooled) = &mut self.phase {
             if has_reply {
-                pooled.hold_until = None;
+                pooled.current.was_held = pooled.hold_until.take().is_some();
                 pooled.stop_resting();
             }
             if runs_statement {

@@ -178,6 +178,12 @@ impl Pooled {
         connection.is_none_or(|connection| connection.is_served())
     }
 
+    /// Whether its connection's server is to be left and is as good as before.
+    pub(super) fn is_drained(&self) -> bool {
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|connection| connection.place.backend().is_only_drained())
+    }
+
     /// Whether the command that is next has waited for a backend for as long as it may.
     pub(super) fn failover_is_over(&self, now: Instant) -> bool {
         let patience = self.pool.config().failover_timeout;

@@ -160,14 +160,19 @@ impl Session {
             self.is_quitting = true;
             return Ok(());
         }
+        // A server that is to be left is not kept for longer by each statement.
+        let is_leaving = pooled.current.was_held && !pooled.is_served();
+        // Where reads go elsewhere they are no reason to stay.
+        if !is_leaving && (pooled.reads.is_none() || !pooled.current.look.only_reads()) {
+            pooled.rest_from(context.now);
+        }
         // Warnings and errors can be asked for, also behind a statement that has none.
         if pooled.last.has_diagnostics && !is_reset {
-            pooled.hold_until = Some(context.now + pooled.pool.config().warning_hold);
+            pooled.hold_until = Some(match is_leaving {
+                true => pooled.rest_until,
+                false => context.now + pooled.pool.config().warning_hold,
+            });
             context.connections.hold(context.index);
-        }
-        // Where reads go elsewhere they are no reason to stay.
-        if pooled.reads.is_none() || !pooled.current.look.only_reads() {
-            pooled.rest_from(context.now);
         }
         if pooled.exchange.is_some() {
             return self.send_ahead(context);

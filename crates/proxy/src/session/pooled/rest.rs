@@ -12,9 +12,9 @@ impl Pooled {
         self.rest_until = now + self.pool.config().warning_hold;
     }
 
-    /// Rests with its connection, unless another session waits for one or it has rested for long.
+    /// Rests with its connection, unless another session waits for one, it has rested for long, or its server is to be left.
     pub(super) fn rest(&mut self, now: Instant) -> bool {
-        if self.pool.waiting_for(&self.key) > 0 || now >= self.rest_until {
+        if !self.may_rest(now) {
             self.stop_resting();
             return false;
         }
@@ -26,7 +26,11 @@ impl Pooled {
     }
 
     pub(super) fn rests(&self, now: Instant) -> bool {
-        self.is_resting && self.pool.waiting_for(&self.key) == 0 && now < self.rest_until
+        self.is_resting && self.may_rest(now)
+    }
+
+    fn may_rest(&self, now: Instant) -> bool {
+        self.pool.waiting_for(&self.key) == 0 && now < self.rest_until && self.is_served()
     }
 
     /// It uses its connection again, or gives it back.
