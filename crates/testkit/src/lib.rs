@@ -14,6 +14,8 @@ mod closed_port;
 #[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
+mod other_clock;
+#[cfg(feature = "servers")]
 pub mod own_network;
 #[cfg(feature = "servers")]
 mod private;
@@ -30,5 +32,7 @@ pub mod valkey;
 pub use closed_port::{ClosedPort, closed_port};
 #[cfg(feature = "servers")]
 pub use open_files::allow_open_files;
+#[cfg(feature = "servers")]
+pub use other_clock::OtherClock;
 #[cfg(feature = "servers")]
 pub use programs::{mariadb_client, mariadb_dump};

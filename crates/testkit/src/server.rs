@@ -171,10 +171,17 @@ impl Builder {
 
     /// Runs on another host, and listens there and nowhere else: [`Server::url`] is of no use then, and [`Server::socket_url`] is.
     #[must_use]
-    pub fn on_host(self, host: &crate::own_network::OtherHost) -> Self {
+    pub fn on_host(mut self, host: &crate::own_network::OtherHost) -> Self {
+        self.entry.extend(host.entry());
         let address = format!("--bind-address={}", crate::own_network::OTHER_ADDRESS);
-        let entry = host.entry().into();
-        Self { entry, ..self }.argument(address)
+        self.argument(address)
+    }
+
+    /// Has a time of day of its own.
+    #[must_use]
+    pub fn with_clock(mut self, clock: &crate::OtherClock) -> Self {
+        self.entry.extend(clock.entry());
+        self
     }
 
     /// Speaks TLS with this certificate, and takes clients' certificates of the same CA.

@@ -4,6 +4,7 @@
 //! `ONECOPY_SOAK=1` has a thousand rounds of primaries that are lost, a third of each kind.
 #![allow(clippy::unwrap_used)] // the helpers are part of the tests
 
+mod clocks;
 mod cluster;
 mod discovery;
 mod galera;

@@ -10,6 +10,7 @@ use onecopy_proxy::config::{
     AccountConfig, AdminConfig, BackendConfig, Config, HealthConfig, HealthLogin, ListenerConfig,
     MetricsConfig, Mode, PoolConfig, ReplicaReads, Role, Secret,
 };
+use onecopy_testkit::OtherClock;
 use onecopy_testkit::own_network::{ADDRESS, OTHER_ADDRESS, OtherHost};
 use onecopy_testkit::server::Server;
 
@@ -98,6 +99,19 @@ impl Pair {
     /// The same with reads that may go to the replica.
     pub(crate) fn start_reading(reads: ReplicaReads) -> Self {
         let pair = Self::start_with(Mode::Transaction, Some(reads));
+        pair.await_states(["up", "replica"]);
+        pair
+    }
+
+    /// The same on clocks of their own, so many seconds ahead.
+    pub(crate) fn start_with_clocks(reads: ReplicaReads, clocks: [(&OtherClock, i64); 2]) -> Self {
+        let start = |(id, clock)| replicating(id).with_clock(clock).start().unwrap();
+        let [primary, replica] = [(1, clocks[0].0), (2, clocks[1].0)].map(start);
+        // The certificates that MariaDB 11.8 makes at the start are to be valid for both.
+        for (clock, ahead) in clocks {
+            clock.set(ahead).unwrap();
+        }
+        let pair = Self::start_on(primary, replica, Mode::Transaction, Some(reads));
         pair.await_states(["up", "replica"]);
         pair
     }
@@ -203,7 +217,10 @@ impl Pair {
     }
 
     fn start_with(mode: Mode, reads: Option<ReplicaReads>) -> Self {
-        let (primary, replica) = (server(1, &[]), server(2, &[]));
+        Self::start_on(server(1, &[]), server(2, &[]), mode, reads)
+    }
+
+    fn start_on(primary: Server, replica: Server, mode: Mode, reads: Option<ReplicaReads>) -> Self {
         follow_closely("127.0.0.1", &primary, &replica);
         let proxy = Proxy::start(config(&[&primary, &replica], mode, reads)).unwrap();
         Self {
