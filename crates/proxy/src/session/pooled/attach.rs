@@ -283,13 +283,19 @@ impl Session {
 
 impl Pooled {
     /// Whether what the last command has left is kept for the next one.
+    #[inline]
     pub(super) fn is_held(&self, now: Instant) -> bool {
-        let is_longer = |until| match self.is_served() {
+        self.hold_until
+            .is_some_and(|until| self.holds_until(until, now))
+    }
+
+    #[inline(never)]
+    fn holds_until(&self, until: Instant, now: Instant) -> bool {
+        match self.is_served() {
             true => now < until || self.pool.waiting_for(&self.key) == 0,
             // A drain waits for that time. A server that has lost its part, or its cluster, is left at once.
             false => now < until && self.is_drained(),
-        };
-        self.hold_until.is_some_and(is_longer)
+        }
     }
 
     /// Whether the session needs its connection for more than the command that is over.

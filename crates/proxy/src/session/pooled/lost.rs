@@ -58,11 +58,13 @@ struct First {
 
 impl Lost {
     /// Whether the command under way may be sent once more.
+    #[inline]
     pub(super) fn keeps_command(&self) -> bool {
         let loss = self.0.as_ref();
         loss.is_some_and(|loss| loss.command.is_some())
     }
 
+    #[inline]
     fn first(&self) -> Option<First> {
         self.0.as_ref()?.first
     }
@@ -80,11 +82,13 @@ impl Lost {
     }
 
     /// The command under way is answered.
+    #[inline]
     pub(super) fn answered(&mut self) {
         self.0 = None;
     }
 
     /// The command that is next was sent, or refused.
+    #[inline]
     pub(super) fn comes_to_next(&mut self) {
         if let Some(loss) = &mut self.0 {
             loss.connections = 0;
@@ -94,6 +98,7 @@ impl Lost {
 
 impl Session {
     /// Keeps a copy of the command that is about to be sent, where it may be sent once more.
+    #[inline]
     pub(super) fn keep_read(&mut self, command: CommandByte, look: Look) {
         if self.listener.config.retry_reads {
             self.keep_if_read(command, look);
@@ -288,10 +293,14 @@ impl Session {
 
 impl Pooled {
     /// Whether a connection is not for a second try: the server of the first one had it already, or is to be left while there are others.
+    #[inline]
     pub(super) fn suspects(&self, connection: &Connection) -> bool {
-        let Some(first) = self.lost.first() else {
-            return false;
-        };
+        let first = self.lost.first();
+        first.is_some_and(|first| self.had(first, connection))
+    }
+
+    #[cold]
+    fn had(&self, first: First, connection: &Connection) -> bool {
         let backend = connection.place.backend();
         let is_tried = || self.tried.iter().any(|tried| Arc::ptr_eq(tried, backend));
         connection.server == first.server && (connection.made <= first.time || is_tried())
