@@ -177,6 +177,10 @@ impl Cursor<'_> {
             self.conn.link.start_statement();
             self.conn.flush(&()).await?;
         }
+        if !self.conn.link.core.is_idle() {
+            // It is never cancelled, as what was abandoned is: that would end the cursor, and the rows behind it are wanted.
+            Rows::new(self.conn, Reply::Columns).finish().await?;
+        }
         self.conn.settle().await
     }
 

@@ -167,6 +167,10 @@ impl Cursor<'_> {
             self.conn.link.start_statement();
             self.conn.flush(&())?;
         }
+        if !self.conn.link.core.is_idle() {
+            // It is never cancelled, as what was abandoned is: that would end the cursor, and the rows behind it are wanted.
+            Rows::new(self.conn, Reply::Columns).finish()?;
+        }
         self.conn.settle()
     }
 

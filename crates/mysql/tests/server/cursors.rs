@@ -86,6 +86,23 @@ async fn rows_of_a_batch_are_read_in_every_way() {
     assert_eq!(seen, 9);
 }
 
+/// To skip the rest of a batch takes longer here than a statement that nobody waits for is read before it is cancelled.
+#[tokio::test]
+async fn large_batches_that_are_skipped_lose_no_row_behind_them() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    let sql = "SELECT seq, REPEAT('x', 16000000) FROM seq_1_to_100 WHERE seq <= 9";
+    let statement = wait!(conn.prepare(sql)).unwrap();
+    let mut cursor = wait!(conn.cursor(&statement, &[], 3)).unwrap();
+    let mut seen = Vec::new();
+    while let Some(mut rows) = wait!(cursor.next_batch()).unwrap() {
+        if let Some(mut row) = wait!(rows.next_streaming()).unwrap() {
+            let mut column = wait!(row.next_column()).unwrap().unwrap();
+            seen.push(wait!(column.get::<i64>()).unwrap());
+        }
+    }
+    assert_eq!(seen, [1, 4, 7]);
+}
+
 #[tokio::test]
 async fn a_cursor_dropped_anywhere_is_closed_before_the_next_command() {
     for url in urls() {
