@@ -80,6 +80,37 @@ impl Body for Rules {
     }
 }
 
+/// What a server's general log had of sysbench's `oltp_read_write`, `oltp_insert`, `oltp_delete` and `oltp_update_non_index`.
+const CAPTURED: &str = include_str!("../../proxy/tests/common/oltp.sql");
+
+/// Rules that are looked for, for one captured statement after the other.
+pub(crate) struct RulesOfMix {
+    rules: measure::Rules,
+    statements: std::iter::Cycle<std::str::Lines<'static>>,
+}
+
+impl RulesOfMix {
+    pub(crate) fn new(count: usize) -> Self {
+        Self {
+            rules: measure::Rules::new(count).expect("valid expressions"),
+            statements: CAPTURED.lines().cycle(),
+        }
+    }
+}
+
+impl Body for RulesOfMix {
+    fn run(&mut self, iterations: u64) {
+        for _ in 0..iterations {
+            let sql = self.statements.next().unwrap_or_default();
+            assert!(!self.rules.find(sql.as_bytes()), "none applies");
+        }
+    }
+
+    fn metered(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Three variables that a session has set and a connection has not.
 pub(crate) struct Difference(measure::Difference);
 

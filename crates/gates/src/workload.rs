@@ -42,6 +42,8 @@ pub(crate) fn runtime() -> Runtime {
 pub(crate) const COUNTED: &str = "counted_";
 
 const SMALL: (u64, u64) = (300, 1_000);
+/// Whole rounds of the 344 captured statements.
+const CAPTURED: (u64, u64) = (344, 1_032);
 /// A whole worker now and then copies some hundred bytes, once in a run: by so many iterations that is less than a byte of each.
 const WORKER: (u64, u64) = (300, 2_000);
 const ROWS: (u64, u64) = (5_000, 10_000);
@@ -125,6 +127,10 @@ workloads! {
         proxy::Rules::new(10);
     "rules-100" counted_rules_100, "the same among 100", "1 allocation", SMALL,
         proxy::Rules::new(100);
+    "rules-mix-10" counted_rules_mix_10, "the same of each of 344 captured statements in turn among 10", "1 allocation", CAPTURED,
+        proxy::RulesOfMix::new(10);
+    "rules-mix-100" counted_rules_mix_100, "the same among 100", "1 allocation", CAPTURED,
+        proxy::RulesOfMix::new(100);
     "difference-3" counted_difference_3, "write the commands that set three variables", "", SMALL,
         proxy::Difference::of_three();
     "proxy-relay" counted_proxy_relay, "a point select through a worker, each client with a connection of its own", "0 allocations", WORKER,

@@ -17,6 +17,7 @@ mod released;
 mod restart;
 mod rows;
 mod rules;
+mod rules_of_mix;
 mod sharing;
 mod silent;
 mod state;

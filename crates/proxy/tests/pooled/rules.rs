@@ -10,7 +10,7 @@ use onecopy_proxy::config::{Mode, Rate, RuleConfig, Secret};
 
 use crate::common::{Pooled, loopback, text};
 
-fn rule(name: &str, change: impl FnOnce(&mut RuleConfig)) -> RuleConfig {
+pub(crate) fn rule(name: &str, change: impl FnOnce(&mut RuleConfig)) -> RuleConfig {
     let mut rule = RuleConfig {
         name: name.to_owned(),
         ..RuleConfig::default()
@@ -19,7 +19,7 @@ fn rule(name: &str, change: impl FnOnce(&mut RuleConfig)) -> RuleConfig {
     rule
 }
 
-fn start(rules: Vec<RuleConfig>) -> Pooled {
+pub(crate) fn start(rules: Vec<RuleConfig>) -> Pooled {
     Pooled::start_with(Mode::Transaction, 4, |config| {
         config.listeners[0].name = "front".to_owned();
         config.listeners[0].rules = rules;
@@ -29,7 +29,7 @@ fn start(rules: Vec<RuleConfig>) -> Pooled {
     })
 }
 
-fn admin(pooled: &Pooled) -> Connection {
+pub(crate) fn admin(pooled: &Pooled) -> Connection {
     let Some(Address::Tcp(address)) = pooled.proxy.admin_address() else {
         panic!("there is no admin listener");
     };
@@ -42,7 +42,7 @@ fn code(outcome: Result<impl Sized, Error>) -> u16 {
 }
 
 /// One column of the rows of the admin listener.
-fn column(admin: &mut Connection, sql: &str, column: &str) -> Vec<String> {
+pub(crate) fn column(admin: &mut Connection, sql: &str, column: &str) -> Vec<String> {
     let mut rows = admin.query(sql).unwrap();
     let mut found = Vec::new();
     while let Some(row) = rows.next().unwrap() {
