@@ -139,7 +139,7 @@ impl Cursor<'_> {
     /// be empty.
     ///
     /// # Errors
-    /// Fails if the connection fails. The rows fail with the server's errors.
+    /// Fails if the connection fails, or with the server's error for what is skipped. The rows fail with the server's errors.
     ///
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).

@@ -132,7 +132,7 @@ impl Cursor<'_> {
     /// be empty.
     ///
     /// # Errors
-    /// Fails if the connection fails. The rows fail with the server's errors.
+    /// Fails if the connection fails, or with the server's error for what is skipped. The rows fail with the server's errors.
     pub fn next_batch(&mut self) -> Result<Option<Rows<'_>>, Error> {
         match self.state {
             State::Rows => {
