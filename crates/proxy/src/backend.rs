@@ -322,7 +322,7 @@ impl Backend {
         self.state.is_drained.load(Relaxed)
     }
 
-    /// The same, and nothing else speaks against it.
+    /// Whether it is drained, and would be used otherwise.
     pub(crate) fn is_only_drained(&self) -> bool {
         let plays = self.config.role.is_played(self.health().read_only());
         self.is_drained() && self.is_up() && !self.is_out() && plays != Some(false)
