@@ -188,6 +188,9 @@ const SECURE_TRANSPORT: u16 = 3159;
 /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`.
 pub(crate) const NOT_CONNECTED: u16 = 1429;
 
+/// Why a backend is left to which no connection could be made in time.
+pub(crate) const NO_ANSWER: &str = "it does not answer (connect-timeout)";
+
 /// `ER_NET_PACKET_TOO_LARGE`: more than `max_allowed_packet`.
 const PACKET_TOO_LARGE: u16 = 1153;
 

@@ -300,7 +300,9 @@ impl Session {
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         match &self.phase {
             Phase::Login(login) => login.is_queued() || login.overdue(now).is_some(),
-            Phase::PooledLogin(login) => login.is_overdue(now) || login.is_released(now),
+            Phase::PooledLogin(login) => {
+                now >= login.deadline || login.is_released(now) || login.is_asking()
+            }
             Phase::Transit | Phase::Pooled(_) => false,
             Phase::Farewell(farewell) => farewell.is_overdue(now),
         }
@@ -363,13 +365,13 @@ impl Session {
                     Some(overdue) => self.login_overdue(overdue, context),
                 };
             }
-            Phase::PooledLogin(login) if login.is_overdue(context.now) => {
-                Failure::slow_login("handshake-timeout")
-            }
-            Phase::PooledLogin(login) if login.is_released(context.now) || login.is_asking() => {
-                return self.go_on(context);
-            }
-            Phase::PooledLogin(_) => return Status::Waiting,
+            Phase::PooledLogin(login) => match login.overdue(context.now) {
+                Some(failure) => failure,
+                None if login.is_released(context.now) || login.is_asking() => {
+                    return self.go_on(context);
+                }
+                None => return Status::Waiting,
+            },
             Phase::Farewell(farewell) if farewell.is_overdue(context.now) => return Status::Over,
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),

@@ -32,7 +32,7 @@ use super::farewell::packet;
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload};
 use crate::backend::Backend;
-use crate::failure::{Failure, Reason};
+use crate::failure::{Failure, NO_ANSWER, Reason};
 use crate::listener::Listener;
 use crate::queue::Ticket;
 
@@ -123,6 +123,7 @@ pub(super) struct Login {
 }
 
 /// Whose time is over.
+#[derive(PartialEq)]
 pub(super) enum Overdue {
     Queue,
     Connect,
@@ -456,7 +457,19 @@ impl Session {
                 _ => Failure::slow_login("handshake-timeout").into(),
             },
             Overdue::Connect => {
-                match self.try_another("it does not answer (connect-timeout)", context) {
+                // Its answer may have come while nobody looked.
+                if let Some(server) = &mut self.server {
+                    server.look_again();
+                }
+                let status = self.go_on(context);
+                let is_overdue = match &self.phase {
+                    Phase::Login(login) => login.overdue(context.now) == Some(Overdue::Connect),
+                    _ => false,
+                };
+                if status == Status::Over || !is_overdue {
+                    return status;
+                }
+                match self.try_another(NO_ANSWER, context) {
                     Ok(_) => return self.go_on(context),
                     Err(end) => end,
                 }

@@ -49,6 +49,11 @@ impl Peer {
         Some(compressed.method().algorithm().name())
     }
 
+    /// Whatever events have said: it is looked whether something has come, or can go.
+    pub(super) fn look_again(&mut self) {
+        (self.is_readable, self.is_writable) = (true, true);
+    }
+
     /// Writes what the bytes begin with; gives how many were taken, `None` where none were. What was taken may still have to
     /// leave. Where the peer is a compressed client, packets get other ids.
     #[inline]

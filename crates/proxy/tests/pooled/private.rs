@@ -65,11 +65,16 @@ impl Front {
     }
 
     pub(crate) fn try_connect(&self) -> Result<Connection, Error> {
+        Connection::connect_with(&self.client())
+    }
+
+    /// How a client connects.
+    pub(crate) fn client(&self) -> ClientConfig {
         let mut config = ClientConfig::from_url(&self.server.url()).unwrap();
         config.endpoint = loopback(self.proxy.tcp_address().unwrap().port());
         (config.user, config.password) = ("app".into(), "first".into());
         config.database = None;
-        Connection::connect_with(&config)
+        config
     }
 
     /// Ends the proxy's connections.

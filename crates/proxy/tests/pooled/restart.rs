@@ -62,3 +62,33 @@ fn sessions_go_on_when_their_server_has_come_back() {
         "{connects} connections for {CLIENTS} clients"
     );
 }
+
+/// Nobody knows yet what to greet clients with.
+#[test]
+fn a_server_that_stands_still_is_asked_again_and_blamed_in_the_end() {
+    let (soon, late) = (Duration::from_millis(100), Duration::from_secs(60));
+    let connects = |front: &Front| front.proxy.snapshot(false).pools[0].connects;
+    let mut front = Front::start(|listener| {
+        listener.handshake_timeout = late;
+        listener.backends[0].connect_timeout = soon;
+    });
+    front.server.pause();
+    let config = front.client();
+    std::thread::scope(|scope| {
+        let client = scope.spawn(|| Connection::connect_with(&config).unwrap());
+        until("it is asked again", || connects(&front) >= 3);
+        front.server.resume();
+        assert_eq!(text(&mut client.join().unwrap(), "SELECT 1"), "1");
+    });
+    let mut front = Front::start(|listener| listener.handshake_timeout = soon);
+    front.server.pause();
+    let error = front.try_connect().unwrap_err();
+    front.server.resume();
+    let server = error.server().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(server.code, 1429, "{}", server.message);
+    assert!(
+        server.message.to_string().contains("does not answer"),
+        "{}",
+        server.message
+    );
+}

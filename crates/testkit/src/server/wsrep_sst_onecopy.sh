@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tells a node that joins which state it has. All nodes begin with the same data, so there is nothing to copy.
 #
-# The server runs this on both sides. The joiner says where it listens, which here is a pipe in its data folder, and then the state
-# that it has received; the donor writes it there.
+# The server runs this on both sides. The joiner says where it listens, which here is its data folder, waits there for a file with the
+# state, and says what is in it. The donor writes that file. The joiner's server may end meanwhile: then nobody waits any more.
 
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -10,6 +10,7 @@ while [ $# -gt 0 ]; do
         --address) address=$2 ;;
         --datadir) folder=${2%/} ;;
         --gtid) state=$2 ;;
+        --parent) server=$2 ;;
         --bypass) bypass=yes ;;
     esac
     shift
@@ -17,17 +18,21 @@ done
 
 case "$role" in
     joiner)
-        mkfifo "$folder/state" || exit 1
         echo "ready 127.0.0.1:1/$folder"
-        read -r state <"$folder/state"
+        until [ -e "$folder/state" ]; do
+            kill -0 "$server" || exit 1
+            sleep 0.05
+        done
+        cat "$folder/state"
         rm "$folder/state"
-        echo "$state"
         ;;
     donor)
         # Otherwise all of the data would have to be copied.
         [ "$bypass" ] || exit 1
         echo continue
-        echo "$state" >"${address#*/}/state"
+        # It is there as a whole or not at all.
+        echo "$state" >"${address#*/}/state.new"
+        mv "${address#*/}/state.new" "${address#*/}/state"
         echo "done $state"
         ;;
 esac

@@ -265,9 +265,7 @@ impl Session {
                 self.waited_in_vain(now);
             }
             Stage::Connecting(connecting) if now >= connecting.deadline => {
-                let ready = self.connect_failed("it does not answer (connect-timeout)", context)?;
-                let _ = ready;
-                return Ok(());
+                return self.connect_overdue(context);
             }
             Stage::Attached if pooled.is_held(now) || pooled.rests(now) => {
                 context.connections.hold(context.index);

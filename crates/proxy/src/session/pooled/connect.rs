@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Stage;
 use super::connecting::Connecting;
 use crate::backend::{Backend, Nobody, Part};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_ANSWER};
 use crate::open_files;
 use crate::pooling::connections::Connections;
 use crate::pooling::servers::NoRoom;
@@ -176,6 +176,21 @@ impl Session {
             Ok(true) => self.pooled_connected(context),
             Err(why) => self.connect_failed(&why, context),
         }
+    }
+
+    /// Its time is over: it is given up if nothing has come meanwhile.
+    pub(super) fn connect_overdue(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        if let Some(server) = &mut self.server {
+            server.look_again();
+        }
+        self.go_on_connecting(context)?;
+        if let Phase::Pooled(pooled) = &self.phase
+            && let Stage::Connecting(connecting) = &pooled.stage
+            && context.now >= connecting.deadline
+        {
+            self.connect_failed(NO_ANSWER, context)?;
+        }
+        Ok(())
     }
 
     /// The connection is logged in and set up.

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use onecopy_net::evented::{self, Address};
 
 use super::backend_login::{BackendLogin, BackendStep};
+use super::login::PooledLogin;
 use crate::backend::{Nobody, Part, Place};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_ANSWER};
+use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connections::Connections;
 use crate::session::peer::Peer;
@@ -33,6 +35,23 @@ const SHARE: u32 = 4;
 impl Asking {
     pub(super) fn is_slow(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.begun) >= SLOW
+    }
+
+    /// Whether its server has taken the connection.
+    fn connect(&mut self, server: &mut Peer) -> Result<bool, String> {
+        if !self.is_connected && server.is_writable {
+            let connected = server.stream.connected();
+            self.is_connected = connected.map_err(|error| error.to_string())?;
+            server.is_writable = self.is_connected;
+        }
+        Ok(self.is_connected)
+    }
+}
+
+impl PooledLogin {
+    /// Whether all have been asked, one did not answer in its time, and the client's login has time for another question.
+    fn may_ask_again(&self, now: Instant, listener: &Listener) -> bool {
+        self.has_waited && now + listener.config.handshake_timeout / SHARE < self.deadline
     }
 }
 
@@ -62,6 +81,12 @@ impl Session {
                 let place = match self.listener.backends.choose(&tried, &[]) {
                     Ok(place) => place,
                     Err(Nobody::Full) => return Err(Failure::backends_full().into()),
+                    Err(Nobody::Up) if login.may_ask_again(now, &self.listener) => {
+                        // Servers that are busy, or a host that has stood still, may answer now.
+                        login.has_waited = false;
+                        login.tried.clear();
+                        continue;
+                    }
                     Err(Nobody::Up) if !refused.is_empty() => {
                         let refusal = refused.into_iter().next().map(|(_, refusal)| refusal);
                         return Err(refusal
@@ -180,23 +205,19 @@ impl Session {
         let Some(asking) = &mut login.asking else {
             return Ok(false);
         };
-        if context.now >= asking.deadline {
-            return Err("it does not answer (connect-timeout)".to_owned());
+        let is_overdue = context.now >= asking.deadline;
+        if is_overdue {
+            server.look_again();
         }
-        if !asking.is_connected {
-            if !server.is_writable {
-                return Ok(false);
+        let step = match asking.connect(server)? {
+            true => asking.login.go_on(server),
+            false => Ok(BackendStep::Waiting),
+        };
+        let is_refused = match step {
+            Ok(BackendStep::Waiting) if is_overdue => {
+                login.has_waited = true;
+                return Err(NO_ANSWER.to_owned());
             }
-            asking.is_connected = server
-                .stream
-                .connected()
-                .map_err(|error| error.to_string())?;
-            if !asking.is_connected {
-                server.is_writable = false;
-                return Ok(false);
-            }
-        }
-        let is_refused = match asking.login.go_on(server) {
             Ok(BackendStep::Waiting) => return Ok(false),
             Ok(BackendStep::Done) => false,
             // A refusal of this account is nothing to those of others: what they are to be greeted with is known.

@@ -19,7 +19,7 @@ use onecopy_wire::{Core, Step};
 use super::Pooled;
 use super::facts::Asking;
 use crate::backend::{Backend, Part};
-use crate::failure::{Failure, Reason};
+use crate::failure::{Failure, NO_ANSWER, Reason};
 use crate::listener::Listener;
 use crate::pooling::accounts::Proof;
 use crate::pooling::clients::PooledClient;
@@ -61,6 +61,8 @@ pub(in crate::session) struct PooledLogin {
     /// Backends that were asked what they are like and did not do, and why the last one did not.
     pub(super) tried: Vec<Arc<Backend>>,
     pub(super) reason: String,
+    /// One of them has not answered in its time.
+    pub(super) has_waited: bool,
 }
 
 enum State {
@@ -96,6 +98,7 @@ impl PooledLogin {
             asking: None,
             tried: Vec::new(),
             reason: String::new(),
+            has_waited: false,
         }
     }
 
@@ -133,8 +136,14 @@ impl PooledLogin {
         self.half.buffers.pending().len()
     }
 
-    pub(in crate::session) fn is_overdue(&self, now: Instant) -> bool {
-        now >= self.deadline
+    /// Why it is given up, once its time is over.
+    pub(in crate::session) fn overdue(&self, now: Instant) -> Option<Failure> {
+        match now >= self.deadline {
+            false => None,
+            // It is not the client whom it has waited for.
+            true if self.is_asking() => Some(Failure::no_backend(NO_ANSWER)),
+            true => Some(Failure::slow_login("handshake-timeout")),
+        }
     }
 
     /// As of other logins: while nothing has come from the client since it was greeted, it costs no buffers.
