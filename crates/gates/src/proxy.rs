@@ -367,8 +367,9 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
+        // Always as long: spans have the path in them, and its bytes are counted.
         let name = format!(
-            "onecopy-gates-{}-{}",
+            "onecopy-gates-{:07}-{}",
             std::process::id(),
             NEXT.fetch_add(1, Relaxed)
         );
