@@ -24,6 +24,8 @@ pub(crate) enum Pin {
     LastInsertId,
     /// It asks for what the statement before has left.
     RowCount,
+    /// Of `SQL_CALC_FOUND_ROWS`, up to the end of the next query.
+    FoundRows,
     Cursor,
     LongData,
     TransactionCharacteristics,
@@ -36,7 +38,7 @@ pub(crate) enum Pin {
 }
 
 impl Pin {
-    pub(crate) const COUNT: usize = 21;
+    pub(crate) const COUNT: usize = 22;
 
     pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::UserVariable,
@@ -54,6 +56,7 @@ impl Pin {
         Self::ConnectionId,
         Self::LastInsertId,
         Self::RowCount,
+        Self::FoundRows,
         Self::Cursor,
         Self::LongData,
         Self::TransactionCharacteristics,
@@ -80,6 +83,7 @@ impl Pin {
             Self::ConnectionId => "connection_id",
             Self::LastInsertId => "last_insert_id",
             Self::RowCount => "row_count",
+            Self::FoundRows => "found_rows",
             Self::Cursor => "cursor",
             Self::LongData => "long_data",
             Self::TransactionCharacteristics => "transaction_characteristics",

@@ -43,6 +43,21 @@ impl Reply {
         self.forget(SCHEMA);
     }
 
+    /// Leaves out the schema where it is the one that the session has been in, and notes the one that it is in now. Behind a routine of
+    /// another schema that has failed, servers report the session's own one with a later statement.
+    pub(crate) fn forget_known_schema(&mut self, current: &mut String) {
+        for (_, text) in &mut self.packets {
+            let Some(value) = text.split(SCHEMA).nth(1).filter(|_| text.starts_with("OK")) else {
+                continue;
+            };
+            let value = value.split(',').next().unwrap_or_default().to_owned();
+            match value == *current {
+                true => forget(text, SCHEMA),
+                false => *current = value,
+            }
+        }
+    }
+
     /// Leaves out that something has changed: servers say it with a later statement where one has failed, and then only if they track
     /// all that it has changed.
     pub(crate) fn forget_state_changes(&mut self) {
@@ -106,19 +121,7 @@ impl Reply {
 
     fn forget(&mut self, change: &str) {
         for (_, text) in &mut self.packets {
-            if text.starts_with("OK")
-                && let Some(at) = text.find(change)
-            {
-                let end = text[at..]
-                    .find(',')
-                    .map_or(text.len(), |len| at + len + ", ".len());
-                text.replace_range(at..end, "");
-                // One before it has a comma behind it, which one behind it has not.
-                let len = text.trim_end_matches([',', ' ']).len();
-                text.truncate(len);
-            }
-            let len = text.trim_end().len();
-            text.truncate(len);
+            forget(text, change);
         }
     }
 
@@ -179,6 +182,23 @@ impl fmt::Display for Reply {
         }
         f.write_str(self.closed.as_deref().unwrap_or(""))
     }
+}
+
+/// Leaves out a change of which an OK packet tells.
+fn forget(text: &mut String, change: &str) {
+    if text.starts_with("OK")
+        && let Some(at) = text.find(change)
+    {
+        let end = text[at..]
+            .find(',')
+            .map_or(text.len(), |len| at + len + ", ".len());
+        text.replace_range(at..end.min(text.len()), "");
+        // One before it has a comma behind it, which one behind it has not.
+        let len = text.trim_end_matches([',', ' ']).len();
+        text.truncate(len);
+    }
+    let len = text.trim_end().len();
+    text.truncate(len);
 }
 
 pub(crate) fn ok(payload: &[u8], capabilities: Capabilities) -> (String, StatusFlags) {

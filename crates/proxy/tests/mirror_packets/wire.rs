@@ -40,6 +40,8 @@ pub(crate) struct Wire {
     pub(crate) status: StatusFlags,
     statements: HashMap<usize, u32>,
     nonce: Vec<u8>,
+    /// The one that it is in, as far as it was told; empty for none.
+    schema: String,
     password: Vec<u8>,
     /// The server reports a change of any switch as one of autocommit: it counts where the status has changed.
     pub(crate) reports_any_switch: bool,
@@ -70,6 +72,7 @@ impl Wire {
             status: StatusFlags::AUTOCOMMIT,
             statements: HashMap::new(),
             nonce: Vec::new(),
+            schema: database.unwrap_or_default().to_owned(),
             password: password.as_bytes().to_vec(),
             reports_any_switch: false,
             reports_transactions: false,
@@ -214,9 +217,15 @@ impl Wire {
             _ => {}
         }
         reply.forget_state_changes();
-        if !step.may_change_schema() {
+        if let Step::ChangeUser(database) = step
+            && !reply.is_error()
+        {
+            self.schema = (*database).to_owned();
+        }
+        match step.may_change_schema() {
+            true => reply.forget_known_schema(&mut self.schema),
             // MariaDB reports it now and then although it is as before.
-            reply.forget_schemas();
+            false => reply.forget_schemas(),
         }
         // MySQL again: it counts those of the statement before.
         if self.reports_transactions && step.is_no_statement() {

@@ -20,6 +20,39 @@ fn run_all(conn: &mut Connection, statements: &[&str]) {
 }
 
 #[test]
+fn the_rows_that_a_query_has_counted_are_kept_until_the_next_query() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    run_all(
+        &mut pooled.direct(),
+        &[
+            "CREATE TABLE counted (a INT)",
+            "INSERT INTO counted VALUES (1), (2), (3)",
+        ],
+    );
+    for between in [None, Some("DO 1"), Some("SELEC 1")] {
+        let sql = "SELECT SQL_CALC_FOUND_ROWS a FROM counted ORDER BY a LIMIT 1";
+        assert_eq!(text(&mut one, sql), "1");
+        assert_eq!(pins(&pooled), ["found_rows"]);
+        if let Some(sql) = between {
+            let _ = one.run(sql);
+            assert_eq!(pins(&pooled), ["found_rows"], "{sql}");
+        }
+        let found = text(&mut one, "SELECT FOUND_ROWS()");
+        let mut direct = pooled.direct();
+        text(&mut direct, sql);
+        if let Some(sql) = between {
+            let _ = direct.run(sql);
+        }
+        assert_eq!(found, text(&mut direct, "SELECT FOUND_ROWS()"));
+        // The only connection is for the other one.
+        assert_eq!(text(&mut other, "SELECT 7"), "7");
+        assert_eq!(pins(&pooled), [""; 0], "{between:?}");
+    }
+    pooled.direct().run("DROP TABLE counted").unwrap();
+}
+
+#[test]
 fn an_xa_transaction_keeps_its_connection_until_it_is_over() {
     let pooled = Pooled::start(Mode::Transaction, 1);
     let (mut one, mut other) = (pooled.connect(), pooled.connect());

@@ -184,7 +184,10 @@ impl Pooled {
         let has_other_id = self.connection.as_ref().is_some_and(|connection| {
             connection.last_insert_id != Some(self.last_insert_id) && !self.has_insert_id
         });
-        self.is_to_be_prepared(look, text)
+        // What it means has to be known where it is prepared again.
+        let is_new = command == CommandByte::STMT_PREPARE;
+        is_new && (self.has_collation || self.has_unreported)
+            || self.is_to_be_prepared(look, text)
             || self.last.is_to_clear
             || is_added_to_diagnostics(command, text.is_some()) && !self.last.has_diagnostics
             || keeps && has_other_id

@@ -4,6 +4,7 @@ use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 
 use super::Pooled;
+use super::reply::is_statement;
 use crate::config::LogLevel;
 use crate::log::Event;
 use crate::pooling::look::{Kind, Mention};
@@ -68,8 +69,17 @@ impl Pooled {
             () if look.is_only(Kind::Unlock) => self.unpin(Pin::LockTables),
             () if look.is_only(Kind::End) => self.unpin(Pin::Savepoint),
             () if look.is_only(Kind::XaEnd) => self.unpin(Pin::Xa),
+            () if self.counts_rows_anew(command) => self.unpin(Pin::FoundRows),
             () => {}
         }
+    }
+
+    /// Whether `FOUND_ROWS()` is from now on that of a query that counts no more rows than it returns.
+    fn counts_rows_anew(&self, command: CommandByte) -> bool {
+        let look = self.current.look;
+        is_statement(command)
+            && look.is_only(Kind::Select)
+            && !look.mentions(Mention::CalcFoundRows)
     }
 
     /// What one that failed may have left there all the same.
@@ -125,7 +135,7 @@ impl Pooled {
             (Mention::Sequence, Pin::Sequence),
             (Mention::FreshVariable, Pin::Variable),
             (Mention::SessionTrack, Pin::SessionTrack),
-            (Mention::CalcFoundRows, Pin::RowCount),
+            (Mention::CalcFoundRows, Pin::FoundRows),
         ] {
             if look.mentions(mention) {
                 self.pin(pin);

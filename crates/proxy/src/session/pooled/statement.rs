@@ -85,7 +85,8 @@ impl Session {
                 let begun = self.send_command(context)?;
                 return Ok(begun);
             }
-            CommandByte::STMT_RESET if pooled.connection.is_none() => {
+            // There is nothing to reset where it is not prepared, and no need to: in a read-only transaction it may be refused.
+            CommandByte::STMT_RESET if !pooled.has_prepared(&text) => {
                 return self.answer_ok(context);
             }
             _ => {}
@@ -293,6 +294,12 @@ impl Session {
 }
 
 impl Pooled {
+    /// Whether a statement is prepared on the connection that the session has.
+    fn has_prepared(&self, text: &Arc<Text>) -> bool {
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|connection| connection.prepared.has(text))
+    }
+
     /// The text of the statement that is executed.
     pub(in crate::session) fn text_of_current(&mut self) -> Option<Arc<Text>> {
         let (id, _) = self.current.statement?;
