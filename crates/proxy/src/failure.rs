@@ -188,6 +188,12 @@ const SECURE_TRANSPORT: u16 = 3159;
 /// `ER_CONNECT_TO_FOREIGN_DATA_SOURCE`.
 pub(crate) const NOT_CONNECTED: u16 = 1429;
 
+/// `CR_SERVER_LOST`, which a client's library has for itself.
+pub(crate) const SERVER_LOST: u16 = 2013;
+
+/// What became of a connection that has ended without a word.
+pub(crate) const CLOSED: &str = "it closed the connection";
+
 /// Why a backend is left to which no connection could be made in time.
 pub(crate) const NO_ANSWER: &str = "it does not answer (connect-timeout)";
 
@@ -330,7 +336,18 @@ impl Failure {
         Self::new(
             Side::Backend,
             Reason::BackendLost,
-            2013,
+            SERVER_LOST,
+            CONNECTION,
+            message,
+        )
+    }
+
+    /// The same, told later in the words of then.
+    pub(crate) fn backend_was_lost(message: String) -> Self {
+        Self::new(
+            Side::Backend,
+            Reason::BackendLost,
+            SERVER_LOST,
             CONNECTION,
             message,
         )

@@ -8,7 +8,7 @@ use onecopy_wire::{BufferConfig, Buffers};
 
 use super::{Context, End, FAREWELL, Phase, Session, Status, error_payload};
 use crate::config::LogLevel as Level;
-use crate::failure::{Reason, Side};
+use crate::failure::{Reason, SERVER_LOST, Side};
 use crate::log::{Ended, Event};
 
 /// Bytes of the client's that are passed over while it takes the last words, one read each.
@@ -19,9 +19,6 @@ const PASSED_OVER_AT_ONCE: u32 = 16;
 
 /// COM_QUIT, by which a client leaves.
 const QUIT: [u8; 5] = [1, 0, 0, 0, CommandByte::QUIT.0];
-
-/// `CR_SERVER_LOST`, which a client's library has for itself.
-const SERVER_LOST: u16 = 2013;
 
 /// `ER_ACCESS_DENIED_ERROR`.
 const ACCESS_DENIED: u16 = 1045;

@@ -32,7 +32,7 @@ use super::farewell::packet;
 use super::peer::Peer;
 use super::{Context, End, Phase, Session, Status, error_payload};
 use crate::backend::Backend;
-use crate::failure::{Failure, NO_ANSWER, Reason};
+use crate::failure::{CLOSED, Failure, NO_ANSWER, Reason};
 use crate::listener::Listener;
 use crate::queue::Ticket;
 
@@ -323,7 +323,7 @@ impl Session {
         };
         match login.server.read(server) {
             Ok(Some(has_come)) => Ok(has_come),
-            Ok(None) => Err("it closed the connection".to_owned()),
+            Ok(None) => Err(CLOSED.to_owned()),
             Err(error) => {
                 server.is_closed = true;
                 Err(error.to_string())

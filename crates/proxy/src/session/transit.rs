@@ -12,7 +12,7 @@ use super::compressed::{self, NextFrame};
 use super::counted::Packet;
 use super::kill::Inspected;
 use super::{Context, End, Phase, Session, Status};
-use crate::failure::{Failure, Reason};
+use crate::failure::{CLOSED, Failure, Reason};
 use crate::stats::{Kind, Taken};
 
 /// Reads of one session in each direction before others have their turn: 4 MiB of large ones.
@@ -451,7 +451,7 @@ impl Session {
             Direction::Down if self.has_said_goodbye => {
                 End::Told(self.said_why().unwrap_or(Reason::Refused))
             }
-            Direction::Down => self.server_lost("it closed the connection"),
+            Direction::Down => self.server_lost(CLOSED),
         }
     }
 

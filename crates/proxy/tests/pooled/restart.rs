@@ -29,10 +29,20 @@ fn sessions_go_on_when_their_server_has_come_back() {
     open.run("DO 1").unwrap();
     let port = front.server.port();
     front.server.kill();
-    // What was open is lost with the server, and its client is told.
+    // What was open is lost with the server, and its client is told with its next command.
+    until("the loss is seen", || {
+        let clients = front.proxy.snapshot(true).clients;
+        clients.iter().all(|client| client.backend_id == 0)
+    });
     let error = open.run("DO 1").unwrap_err();
-    let code = error.server().map(|error| error.code);
-    assert!(error.is_closed() || code == Some(2013), "{error}");
+    let server = error.server().unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(server.code, 2013, "{error}");
+    let told = server.message.to_string();
+    assert!(
+        told.contains("between commands (its transaction was not committed)"),
+        "{told}"
+    );
+    assert!(open.run("DO 1").unwrap_err().is_closed());
     for client in &mut clients {
         let error = client.run("DO 1").unwrap_err();
         let server = error.server().unwrap_or_else(|| panic!("{error}"));

@@ -15,7 +15,7 @@ use onecopy_wire::{Core, Step};
 use super::lost::SERVER_SHUTDOWN;
 use crate::backend::{Part, TOO_MANY_CONNECTIONS};
 use crate::config::BackendConfig;
-use crate::failure::NOT_CONNECTED;
+use crate::failure::{CLOSED, NOT_CONNECTED};
 use crate::pooling::accounts::Account;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::facts::Facts;
@@ -199,7 +199,7 @@ impl BackendLogin {
             match self.half.read(peer) {
                 Ok(Some(true)) => {}
                 Ok(Some(false)) => return Ok(BackendStep::Waiting),
-                Ok(None) => return Err("it closed the connection".to_owned()),
+                Ok(None) => return Err(CLOSED.to_owned()),
                 Err(error) => return Err(error.to_string()),
             }
         }

@@ -10,7 +10,7 @@ use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use super::serve::Begun;
 use super::{Pooled, Stage};
 use crate::backend::{Backend, Backends};
-use crate::failure::Failure;
+use crate::failure::{Failure, SERVER_LOST};
 use crate::pooling::refusals::{Refusal, Refused};
 use crate::pooling::statements::ClientStatement;
 use crate::session::farewell::packet;
@@ -25,6 +25,9 @@ impl Session {
         if let Phase::Pooled(pooled) = &mut self.phase
             && let Some(refused) = pooled.refused.take()
         {
+            if refused.code == SERVER_LOST {
+                return Err(self.end_of_transaction(*refused));
+            }
             // It has waited in vain.
             return self.refuse(*refused, context);
         }

@@ -3,7 +3,8 @@
 //! ```text
 //!   nothing of the command was sent            --> it waits for another connection
 //!   a read was sent, nothing of its result came --> with `retry-reads` it is sent once more
-//!   anything else                              --> the session ends with error 2013
+//!   anything else                              --> the session ends with error 2013, between the commands of a transaction as the
+//!                                                  answer to the next one
 //! ```
 
 use std::sync::Arc;
@@ -16,9 +17,11 @@ use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, err};
 
 use super::{After, Current, IN_TRANSACTION, Pooled, Stage};
 use crate::config::Mode;
+use crate::failure::Failure;
 use crate::pooling::connection::Connection;
 use crate::pooling::exchange::Exchange;
 use crate::pooling::look::Look;
+use crate::pooling::refusals::Refused;
 use crate::session::{Context, End, Phase, Session};
 
 /// The longest command that is kept.
@@ -26,6 +29,9 @@ const MOST_BYTES: usize = 16 << 10;
 
 /// How many connections a command may lose before it is sent.
 const MOST_LOST: u8 = 3;
+
+/// When a transaction was lost before its next command was there.
+pub(super) const BETWEEN: &str = "between commands (its transaction was not committed)";
 
 /// `ER_SERVER_SHUTDOWN`.
 pub(super) const SERVER_SHUTDOWN: u16 = 1053;
@@ -172,17 +178,9 @@ impl Session {
         if !is_idle && !self.send_again(context) {
             return false;
         }
-        let Phase::Pooled(pooled) = &mut self.phase else {
-            return false;
-        };
-        pooled.exchange = None;
-        pooled.ahead.clear();
-        if pooled.has_hidden_change() {
-            pooled.found_own_change(None);
-        }
-        pooled.client.gives_back();
-        pooled.stop_resting();
-        if let Some(connection) = pooled.connection.take() {
+        if let Phase::Pooled(pooled) = &mut self.phase
+            && let Some(connection) = &pooled.connection
+        {
             if !is_idle {
                 pooled.lost.loss_mut().first.get_or_insert(First {
                     server: connection.server,
@@ -193,6 +191,24 @@ impl Session {
                 // Elsewhere first: it may be shutting down.
                 pooled.tried.push(Arc::clone(connection.place.backend()));
             }
+        }
+        self.do_without(!is_idle, context);
+        true
+    }
+
+    /// The connection is gone, and the session not.
+    fn do_without(&mut self, is_in_command: bool, context: &mut Context<'_>) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        pooled.exchange = None;
+        pooled.ahead.clear();
+        if pooled.has_hidden_change() {
+            pooled.found_own_change(None);
+        }
+        pooled.client.gives_back();
+        pooled.stop_resting();
+        if let Some(connection) = pooled.connection.take() {
             context.connections.forget(connection.slot);
         }
         (pooled.stage, pooled.hold_until) = (Stage::Detached, None);
@@ -201,11 +217,43 @@ impl Session {
         pooled.forget_cancel();
         pooled.turns_again();
         if let Some(mut server) = self.server.take() {
-            server.leave(!is_idle, context);
+            server.leave(is_in_command, context);
         }
         self.down.discard(context.pool);
         self.moved = context.now;
+    }
+
+    /// The server is lost. Whether the session goes on without it, if only to tell its client so.
+    pub(super) fn goes_on_without(&mut self, why: &str, context: &mut Context<'_>) -> bool {
+        self.lose_connection(context) || self.lose_transaction(why, context)
+    }
+
+    /// The server is lost between two commands of a transaction. Whether the session waits for the next one, to say so: a client that finds its
+    /// connection closed instead is not told what has become of its transaction.
+    fn lose_transaction(&mut self, why: &str, context: &mut Context<'_>) -> bool {
+        let is_between = self.relay.is_idle() && self.relay.in_transaction() && self.up.is_empty();
+        let is_there = !self.client.is_closed && !self.has_said_goodbye;
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return false;
+        };
+        let is_between = is_between && pooled.exchange.is_none() && self.down.cleared == 0;
+        if !is_between || !is_there || !matches!(pooled.stage, Stage::Attached) {
+            return false;
+        }
+        let failure = Failure::backend_lost(self.backend_name(), BETWEEN, why);
+        self.do_without(false, context);
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            pooled.refused = Some(Box::new(failure.into()));
+        }
         true
+    }
+
+    /// The next command of a transaction whose server was lost before it is there: the end of the session.
+    pub(super) fn end_of_transaction(&self, refused: Refused) -> End {
+        match self.up.pending().get(HEADER_BYTES) {
+            Some(&command) if CommandByte(command) == CommandByte::QUIT => End::Clean,
+            _ => Failure::backend_was_lost(refused.message).into(),
+        }
     }
 
     /// The server is shutting down, and has not executed the command. Where it can't be sent once more, its client hears so.

@@ -9,10 +9,11 @@ use onecopy_mysql_proto::relay::{Outcome, RelayError};
 
 use super::failover::may_be_left;
 use super::last_result::LastResult;
+use super::lost::BETWEEN;
 use super::told::Told;
 use super::{After, Pooled};
 use crate::config::Mode;
-use crate::failure::{Failure, Reason};
+use crate::failure::{CLOSED, Failure, Reason};
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Mention};
 use crate::pooling::pin::Pin;
@@ -239,13 +240,20 @@ impl Session {
             let reason = self.relay.last_error().and_then(Reason::behind_error);
             return End::Told(reason.unwrap_or(Reason::Refused));
         }
-        self.backend_lost("it closed the connection")
+        self.backend_lost(CLOSED)
     }
 
     pub(super) fn backend_lost(&mut self, why: &str) -> End {
         let name = self.backend_name();
         if self.relay.is_idle() {
-            return Failure::backend_gone(name, why).into();
+            let is_told = matches!(&self.phase, Phase::Pooled(pooled) if pooled.exchange.is_none());
+            return match (self.up.is_empty(), self.relay.in_transaction()) {
+                (true, _) => Failure::backend_gone(name, why).into(),
+                (false, true) if is_told => Failure::backend_lost(name, BETWEEN, why).into(),
+                (false, _) => {
+                    Failure::backend_lost(name, "before sending a command to it", why).into()
+                }
+            };
         }
         let when = match self.relay.reply_begun() {
             false => "before replying to a command",

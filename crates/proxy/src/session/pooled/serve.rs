@@ -8,7 +8,7 @@ use onecopy_mysql_proto::relay::Event;
 use onecopy_net::evented::ReadOutcome;
 
 use super::{After, Stage};
-use crate::failure::Failure;
+use crate::failure::{CLOSED, Failure};
 use crate::pooling::look::Mention;
 use crate::session::{Context, End, Phase, Session, Status};
 
@@ -291,7 +291,7 @@ impl Session {
             if !server.is_readable {
                 self.down.rest(context.pool);
                 if server.is_closed {
-                    return match !self.is_quitting && self.lose_connection(context) {
+                    return match !self.is_quitting && self.goes_on_without(CLOSED, context) {
                         true => Ok(Step::Something),
                         false => Err(self.backend_closed()),
                     };
@@ -323,10 +323,13 @@ impl Session {
                 }
                 Ok(ReadOutcome::WouldBlock) => server.is_readable = false,
                 Ok(ReadOutcome::Closed) => (server.is_readable, server.is_closed) = (false, true),
-                Err(_) if !self.is_quitting && self.lose_connection(context) => {
-                    return Ok(Step::Something);
+                Err(error) => {
+                    let why = error.to_string();
+                    return match !self.is_quitting && self.goes_on_without(&why, context) {
+                        true => Ok(Step::Something),
+                        false => Err(self.backend_lost(&why)),
+                    };
                 }
-                Err(error) => return Err(self.backend_lost(&error.to_string())),
             }
         }
     }
