@@ -10,6 +10,7 @@ pub(crate) mod connections;
 pub(crate) mod counts;
 pub(crate) mod exchange;
 pub(crate) mod facts;
+pub(crate) mod held;
 mod lane;
 pub(crate) mod limiter;
 pub(crate) mod line;

@@ -31,7 +31,11 @@ pub(crate) enum Kind {
     Flush,
     /// `BACKUP`, `LOCK INSTANCE`
     Backup,
+    /// `HANDLER ... OPEN`
     Handler,
+    /// `HANDLER ... CLOSE`
+    HandlerClose,
+    HandlerRead,
     Xa,
     /// `XA COMMIT` or `XA ROLLBACK`, which succeed in a session that has no other one.
     XaEnd,
@@ -336,6 +340,11 @@ impl<'t> Gaze<'t> {
             {
                 self.look.note(Mention::ReadOnly);
             }
+            // These may be names, too: then it is taken for an OPEN.
+            Kind::Handler if is(word, b"CLOSE") => return Kind::HandlerClose,
+            Kind::Handler if is(word, b"READ") => return Kind::HandlerRead,
+            Kind::HandlerClose => return Kind::Handler,
+            Kind::HandlerRead if is(word, b"OPEN") || is(word, b"CLOSE") => return Kind::Handler,
             Kind::Xa if is_behind(b"XA") && (is(word, b"COMMIT") || is(word, b"ROLLBACK")) => {
                 return Kind::XaEnd;
             }

@@ -47,6 +47,7 @@ use crate::listener::Listener;
 use crate::pooling::clients::PooledClient;
 use crate::pooling::connection::Connection;
 use crate::pooling::exchange::Exchange;
+use crate::pooling::held::Held;
 use crate::pooling::look::Look;
 use crate::pooling::pin::{Pin, Pins};
 use crate::pooling::pool::{Key, Pool, Ticket};
@@ -85,6 +86,7 @@ enum After {
     Command,
     /// The connection's way back: what is not known of it was asked for.
     InsertId,
+    Mode,
     Collation,
     Switches,
     Status,
@@ -178,6 +180,7 @@ pub(super) struct Pooled {
     tells_client: bool,
     told: Told,
     cursors: Vec<u32>,
+    held: Held,
     /// Several statements may come in one command.
     has_several: bool,
     last_insert_id: u64,
@@ -186,6 +189,8 @@ pub(super) struct Pooled {
     /// It had the session's own insert id before: whatever it has now is the session's, too.
     is_own_insert_id: bool,
     has_collation: bool,
+    /// The same of `sql_mode`.
+    has_mode: bool,
     /// The character set of results was set: whether by `SET NAMES`.
     has_results: Option<bool>,
     has_switches: bool,
@@ -268,11 +273,13 @@ impl Pooled {
             tells_client,
             told: Told::default(),
             cursors: Vec::new(),
+            held: Held::default(),
             has_several,
             last_insert_id: 0,
             has_insert_id: false,
             is_own_insert_id: false,
             has_collation: false,
+            has_mode: false,
             has_results: None,
             has_switches: false,
             has_unreported: false,

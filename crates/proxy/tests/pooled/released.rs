@@ -2,6 +2,7 @@
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::server::lacks;
 
 use crate::common::{Pooled, text};
 use crate::private::until;
@@ -115,4 +116,105 @@ fn no_other_xa_transaction_ends_beside_ones_own() {
     let is_mysql = !text(&mut own, "SELECT VERSION()").contains("MariaDB");
     assert!(!is_ended || is_mysql);
     own.run("DROP TABLE of_two").unwrap();
+}
+
+#[test]
+fn named_locks_keep_their_connection_until_they_are_released() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let mut direct = pooled.direct();
+    for (between, release) in [
+        (&[][..], "SELECT RELEASE_LOCK('of one')"),
+        (
+            &[
+                "SELECT GET_LOCK('of one', 1)",
+                "SELECT RELEASE_LOCK('of one')",
+            ],
+            "DO RELEASE_LOCK('of one') /* the last */",
+        ),
+        (
+            &[
+                "SELECT GET_LOCK('another', 1)",
+                "SELECT RELEASE_LOCK('of one')",
+            ],
+            "SELECT RELEASE_LOCK('another') AS is_free",
+        ),
+        (
+            &["SELECT GET_LOCK(CONCAT('of', ' two'), 1), 2"],
+            "SELECT RELEASE_ALL_LOCKS()",
+        ),
+    ] {
+        one.run("SELECT GET_LOCK('of one', 5)").unwrap();
+        for sql in between {
+            one.run(*sql).unwrap();
+        }
+        assert_eq!(pins(&pooled), ["named_lock"], "{release}");
+        one.run(release).unwrap();
+        assert_eq!(pins(&pooled), [""; 0], "{release}");
+        assert_eq!(text(&mut other, "SELECT 7"), "7");
+        assert_eq!(text(&mut direct, "SELECT IS_FREE_LOCK('of one')"), "1");
+    }
+    // What surely releases nothing pins nothing.
+    one.run("SELECT RELEASE_LOCK('of one')").unwrap();
+    assert_eq!(pins(&pooled), [""; 0]);
+    // No row is wanted, and so nothing is released.
+    one.run("SELECT GET_LOCK('of one', 5)").unwrap();
+    one.run("SET SESSION sql_select_limit = 0").unwrap();
+    one.run("SELECT RELEASE_LOCK('of one')").unwrap();
+    assert_eq!(pins(&pooled), ["named_lock"]);
+    assert_eq!(text(&mut direct, "SELECT IS_FREE_LOCK('of one')"), "0");
+    one.reset().unwrap();
+    // Which lock an execution is about is not known.
+    one.run("SELECT GET_LOCK('of one', 5)").unwrap();
+    let rows = one.exec("DO RELEASE_LOCK(?)", &["of one".into()]);
+    rows.unwrap().finish().unwrap();
+    assert_eq!(pins(&pooled), ["named_lock"]);
+}
+
+#[test]
+fn handlers_keep_their_connection_until_they_are_closed() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let (mut one, mut other) = (pooled.connect(), pooled.connect());
+    let mut direct = pooled.direct();
+    direct
+        .run("CREATE TABLE handled (a INT, `close` INT)")
+        .unwrap();
+    run_all(
+        &mut one,
+        &[
+            "HANDLER handled OPEN",
+            "HANDLER handled OPEN AS `close`",
+            "HANDLER `close` READ FIRST WHERE `close` = 1",
+            "HANDLER handled CLOSE",
+        ],
+    );
+    one.run("HANDLER handled CLOSE").unwrap_err();
+    assert_eq!(pins(&pooled), ["handler"]);
+    one.run("HANDLER `close` CLOSE").unwrap();
+    assert_eq!(pins(&pooled), [""; 0]);
+    assert_eq!(text(&mut other, "SELECT 7"), "7");
+    direct.run("DROP TABLE handled").unwrap();
+}
+
+#[test]
+fn a_statement_that_is_only_prepared_pins_nothing_and_ends_no_pin() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    let mut one = pooled.connect();
+    let mut direct = pooled.direct();
+    direct.run("CREATE TABLE only_prepared (a INT)").unwrap();
+    for sql in [
+        "SELECT GET_LOCK('only prepared', ?)",
+        "SET sort_buffer_size = ?",
+    ] {
+        one.prepare(sql).unwrap();
+        assert_eq!(pins(&pooled), [""; 0], "{sql}");
+    }
+    one.run("LOCK TABLES only_prepared WRITE").unwrap();
+    if let Err(error) = one.prepare("UNLOCK TABLES") {
+        lacks("UNLOCK TABLES that is prepared", &error.to_string());
+    }
+    assert_eq!(pins(&pooled), ["lock_tables"]);
+    one.run("UNLOCK TABLES").unwrap();
+    assert_eq!(pins(&pooled), [""; 0]);
+    direct.run("DROP TABLE only_prepared").unwrap();
 }

@@ -5,7 +5,7 @@
 
 use onecopy_mysql_proto::packet::CommandByte;
 
-use super::names::{CHARACTER_SETS, is_harmless as is_harmless_name, is_nullable};
+use super::names::{CHARACTER_SETS, is_harmless as is_harmless_name, is_nullable, is_of_results};
 use super::{Baseline, State};
 use crate::pooling::exchange::put_packet;
 
@@ -72,16 +72,28 @@ pub(crate) fn difference(
     }
     all.sort_unstable();
     let before = all.len();
+    // They are left alone otherwise: what a routine has set is not known.
+    let results = all.iter().any(|(name, _)| is_of_results(name));
     all.retain(|(name, _)| !CHARACTER_SETS.contains(name));
     let mut sql = b"SET ".to_vec();
-    if has_names || all.len() < before {
+    if has_names || results {
         put_character_sets(&mut sql, wanted, baseline);
+    } else if all.len() < before {
+        put_statement_sets(&mut sql, wanted, baseline);
     }
     for (name, value) in all {
         put_assignment(&mut sql, name, value, baseline);
     }
     put_packet(out, CommandByte::QUERY, &sql);
     count + 1
+}
+
+/// Those of statements. The connection's character set follows from the collation.
+fn put_statement_sets(sql: &mut Vec<u8>, wanted: &State, baseline: &Baseline) {
+    for name in [CHARACTER_SETS[0], CHARACTER_SETS[3]] {
+        let value = wanted.get(name).or_else(|| baseline.get(name));
+        put_assignment(sql, name, value.unwrap_or_default(), baseline);
+    }
 }
 
 /// All four, as one depends on another.

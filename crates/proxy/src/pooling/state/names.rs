@@ -129,9 +129,14 @@ pub(super) fn is_harmless(name: &[u8]) -> bool {
     HARMLESS.contains(&name)
 }
 
-/// Whether a variable is part of what a statement's text means.
+/// Whether a variable is part of what a statement's text means. Those of results are what its executions go by.
 pub(super) fn is_meaning(name: &[u8]) -> bool {
-    MEANINGS.contains(&name) || CHARACTER_SETS.contains(&name)
+    MEANINGS.contains(&name) || CHARACTER_SETS.contains(&name) && !is_of_results(name)
+}
+
+/// Whether it says how results are sent.
+pub(super) fn is_of_results(name: &[u8]) -> bool {
+    name == CHARACTER_SETS[1] || name == RESULTS
 }
 
 /// The other name of a variable that has two, which is the one to remember: either may be set, and either reported.

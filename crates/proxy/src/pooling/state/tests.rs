@@ -77,7 +77,7 @@ fn character_sets_are_set_together() {
     assert_eq!(
         packets,
         [
-            "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci',@@session.collation_connection='latin1_bin'"
+            "SET @@session.character_set_client='utf8mb4',@@session.collation_connection='latin1_bin'"
         ]
     );
     let back = with(&wanted, "collation_connection", "utf8mb4_general_ci");
@@ -99,11 +99,21 @@ fn character_sets_are_set_together() {
     assert_eq!(
         packets,
         [
-            "SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci',@@session.collation_connection='utf8mb4_bin',@@session.autocommit='OFF'"
+            "SET @@session.character_set_client='utf8mb4',@@session.collation_connection='utf8mb4_bin',@@session.autocommit='OFF'"
         ]
     );
+    let results = with(&wanted, "character_set_results", "latin1");
     assert!(
-        sql(&wanted, &fresh).1[0].starts_with("SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci',")
+        sql(&results, &fresh).1[0].starts_with("SET NAMES 'utf8mb4' COLLATE 'utf8mb4_general_ci',")
+    );
+    // What a statement means leaves results alone.
+    assert_eq!(
+        results.meaning(),
+        with(&fresh, "collation_connection", "utf8mb4_bin")
+    );
+    assert_eq!(
+        results.with_meaning(&fresh).get(b"character_set_results"),
+        Some(&b"latin1"[..])
     );
 }
 

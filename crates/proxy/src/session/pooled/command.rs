@@ -15,7 +15,8 @@ use super::serve::Begun;
 use super::{After, Current, Pooled, Stage};
 use crate::failure::Failure;
 use crate::pooling::exchange::{Exchange, put_packet};
-use crate::pooling::look::{self, Reading};
+use crate::pooling::held::LockCall;
+use crate::pooling::look::{self, Mention, Reading};
 use crate::pooling::pin::Pin;
 use crate::pooling::state;
 use crate::pooling::statements::Text;
@@ -131,6 +132,11 @@ impl Session {
         let is_prepare = command == CommandByte::STMT_PREPARE;
         let is_known = whole <= TEXT_BYTES;
         let sql: Option<Box<[u8]>> = (is_prepare && is_known).then(|| text.into());
+        let calls_lock = look.mentions(Mention::NamedLock);
+        let lock_call = match command {
+            CommandByte::QUERY if calls_lock && !look.is_partial => LockCall::of(text),
+            _ => None,
+        };
         if !self.is_allowed(command, None, whole, context.now) {
             return Ok(Begun::Waits);
         }
@@ -147,6 +153,11 @@ impl Session {
             look,
             ..Current::default()
         };
+        if calls_lock && !is_prepare {
+            // A query of which no row is wanted may call nothing.
+            let has_rows = pooled.wanted.get(b"sql_select_limit").is_none();
+            pooled.held.is_next(lock_call.filter(|_| has_rows));
+        }
         match (is_prepare, sql) {
             (true, Some(sql)) => {
                 let meaning = pooled.wanted.meaning();

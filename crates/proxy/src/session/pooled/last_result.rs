@@ -186,7 +186,8 @@ impl Pooled {
         });
         // What it means has to be known where it is prepared again.
         let is_new = command == CommandByte::STMT_PREPARE;
-        is_new && (self.has_collation || self.has_unreported)
+        let knows_meaning = !self.has_collation && !self.has_mode && !self.has_unreported;
+        is_new && !knows_meaning
             || self.is_to_be_prepared(look, text)
             || self.last.is_to_clear
             || is_added_to_diagnostics(command, text.is_some()) && !self.last.has_diagnostics

@@ -69,6 +69,9 @@ impl Pooled {
             () if look.is_only(Kind::Unlock) => self.unpin(Pin::LockTables),
             () if look.is_only(Kind::End) => self.unpin(Pin::Savepoint),
             () if look.is_only(Kind::XaEnd) => self.unpin(Pin::Xa),
+            () if look.is_only(Kind::HandlerClose) && !self.held.handler_closed() => {
+                self.unpin(Pin::Handler);
+            }
             () if self.counts_rows_anew(command) => self.unpin(Pin::FoundRows),
             () => {}
         }
@@ -89,7 +92,7 @@ impl Pooled {
             return self.note_pins(status);
         }
         if look.mentions(Mention::NamedLock) {
-            self.pin(Pin::NamedLock);
+            self.note_lock_call(true);
         }
         if look.has(Kind::Call) {
             self.pin(Pin::Call);
@@ -107,12 +110,13 @@ impl Pooled {
             (self.connection.as_ref()).is_some_and(|connection| !connection.is_mysql());
         if is_mariadb && look.mentions(Mention::BareVariable) {
             self.pin(Pin::Variable);
+            // It may be one that says what statements mean which are prepared here.
+            (self.has_mode, self.has_collation) = (true, true);
         }
         for (kind, pin) in [
             (Kind::Lock, Pin::LockTables),
             (Kind::Flush, Pin::LockTables),
             (Kind::Backup, Pin::BackupLock),
-            (Kind::Handler, Pin::Handler),
             (Kind::Xa, Pin::Xa),
             (Kind::Call, Pin::Call),
             (Kind::Prepare, Pin::SqlPrepare),
@@ -120,6 +124,14 @@ impl Pooled {
             if look.has(kind) {
                 self.pin(pin);
             }
+        }
+        if look.has(Kind::Handler) {
+            self.held
+                .handler_opened(look.is_only(Kind::Handler) && !look.is_several);
+            self.pin(Pin::Handler);
+        }
+        if look.mentions(Mention::NamedLock) {
+            self.note_lock_call(false);
         }
         if look.has(Kind::Savepoint) && !status.contains(StatusFlags::AUTOCOMMIT) {
             self.pin(Pin::Savepoint);
@@ -129,7 +141,6 @@ impl Pooled {
         }
         for (mention, pin) in [
             (Mention::Temporary, Pin::TemporaryTable),
-            (Mention::NamedLock, Pin::NamedLock),
             (Mention::Role, Pin::Role),
             (Mention::ConnectionId, Pin::ConnectionId),
             (Mention::Sequence, Pin::Sequence),
@@ -146,6 +157,15 @@ impl Pooled {
             && (!self.tells_all() || look.assigns_user_variable())
         {
             self.pin(Pin::UserVariable);
+        }
+    }
+
+    /// A statement that calls for named locks is over.
+    #[cold]
+    fn note_lock_call(&mut self, failed: bool) {
+        match self.held.lock_call_is_over(failed) {
+            true => self.pin(Pin::NamedLock),
+            false => self.unpin(Pin::NamedLock),
         }
     }
 
@@ -173,7 +193,8 @@ impl Pooled {
         let look = current.look;
         let pin = match look.kind {
             _ if look.mentions(Mention::Temporary) => Pin::TemporaryTable,
-            _ if look.mentions(Mention::NamedLock) => Pin::NamedLock,
+            _ if look.mentions(Mention::NamedLock) && self.held.has_lock() => Pin::NamedLock,
+            _ if look.mentions(Mention::NamedLock) => return,
             _ if look.mentions(Mention::Role) => Pin::Role,
             Kind::Prepare | Kind::Deallocate => Pin::SqlPrepare,
             _ if look.mentions(Mention::UserVariable) => Pin::UserVariable,

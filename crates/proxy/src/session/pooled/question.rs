@@ -1,5 +1,7 @@
 //! What is not known of a connection that a session has used, and how it is asked for.
 
+use std::sync::Arc;
+
 use onecopy_mysql_proto::packet::CommandByte;
 
 use super::{After, IN_TRANSACTION, Pooled};
@@ -34,6 +36,7 @@ impl Pooled {
         self.may_be_in_transaction
             || self.has_unreported
             || self.has_collation
+            || self.has_mode
             || self.has_switches
             || self.has_hidden_change()
     }
@@ -48,6 +51,8 @@ impl Pooled {
             (&[REPORT], After::Status)
         } else if self.has_unreported {
             (&[REPORT, b"SELECT DATABASE()"], After::Schema)
+        } else if self.has_mode {
+            (&[b"SELECT @@sql_mode"], After::Mode)
         } else if self.has_collation {
             (&[b"SELECT @@collation_connection"], After::Collation)
         } else if self.has_switches {
@@ -66,5 +71,28 @@ impl Pooled {
         self.exchange = Exchange::new(connection.capabilities, &self.ahead).ok();
         self.after = after;
         self.last.is_here = false;
+    }
+
+    /// The server's answer about a variable that says what statements mean.
+    pub(super) fn found_meaning(&mut self, after: &After, value: &[u8]) {
+        let (name, is_unknown) = match after {
+            After::Mode => (&b"sql_mode"[..], &mut self.has_mode),
+            _ => (&b"collation_connection"[..], &mut self.has_collation),
+        };
+        *is_unknown = false;
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        let changed = self.wanted.with_variable(&connection.baseline, name, value);
+        if let Ok(Some(state)) = &changed {
+            self.wanted = Arc::new(state.clone());
+        }
+        connection.actual = Arc::clone(&self.wanted);
+        if let Err(pin) = changed {
+            self.pin(pin);
+        }
+        if !self.has_collation {
+            self.settle_results();
+        }
     }
 }

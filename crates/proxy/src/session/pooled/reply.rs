@@ -95,14 +95,12 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
-        match failed {
-            true => {
-                pooled.note_failed(status);
-                if command == CommandByte::STMT_PREPARE {
-                    pooled.statements.note_failed();
-                }
-            }
-            false => pooled.note_statement(command, status),
+        match (command, failed) {
+            // Nothing of it has run.
+            (CommandByte::STMT_PREPARE, false) => {}
+            (CommandByte::STMT_PREPARE, true) => pooled.statements.note_failed(),
+            (_, true) => pooled.note_failed(status),
+            (_, false) => pooled.note_statement(command, status),
         }
         pooled.note_unexplained();
         if !pooled.has_collation {
@@ -321,12 +319,13 @@ impl Pooled {
         self.wanted = Arc::new(after_reset.with_schema(schema));
         self.statements.clear();
         self.cursors.clear();
+        self.held.clear();
         self.last_insert_id = 0;
         self.has_insert_id = false;
         self.is_own_insert_id = false;
         self.told = Told::default();
         self.last = LastResult::default();
-        self.has_collation = false;
+        (self.has_collation, self.has_mode) = (false, false);
         self.has_results = None;
         self.has_switches = false;
         self.hold_until = None;

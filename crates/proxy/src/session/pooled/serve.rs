@@ -15,9 +15,6 @@ use crate::session::{Context, End, Phase, Session, Status};
 /// Reads of one session in each direction before others have their turn.
 const TURNS: u32 = 16;
 
-/// What follows from the character set, without a word of the trackers.
-const COLLATION: &[u8] = b"collation_connection";
-
 /// What a direction has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -508,19 +505,8 @@ impl Session {
                     connection.prepared.insert(&text, id, most);
                 }
             }
-            After::Collation => {
-                pooled.has_collation = false;
-                let value = exchange.value.as_deref().unwrap_or_default();
-                let changed = (pooled.wanted).with_variable(&connection.baseline, COLLATION, value);
-                match changed {
-                    Ok(Some(state)) => pooled.wanted = Arc::new(state),
-                    Ok(None) => {}
-                    Err(pin) => pooled.pin(pin),
-                }
-                if let Some(connection) = &mut pooled.connection {
-                    connection.actual = Arc::clone(&pooled.wanted);
-                }
-                pooled.settle_results();
+            After::Collation | After::Mode => {
+                pooled.found_meaning(&after, exchange.value.as_deref().unwrap_or_default());
             }
             After::Switches => {
                 pooled.has_switches = false;

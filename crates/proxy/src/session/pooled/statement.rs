@@ -10,6 +10,7 @@ use super::serve::Begun;
 use super::{Current, Pooled};
 use crate::digests::{Digests, Known, STATEMENT_BYTES};
 use crate::failure::Failure;
+use crate::pooling::look::Mention;
 use crate::pooling::pin::Pin;
 use crate::pooling::statements::Text;
 use crate::session::{Context, End, Phase, Session};
@@ -107,6 +108,10 @@ impl Session {
             statement: Some((id, asks_for_cursor)),
             ..Current::default()
         };
+        if look.mentions(Mention::NamedLock) {
+            // What it is called with may be a parameter.
+            pooled.held.is_next(None);
+        }
         let Some(connection) = &mut pooled.connection else {
             return Ok(Begun::Waits);
         };
