@@ -1,7 +1,7 @@
-//! Named locks and handlers that a session may have, as far as the texts of its statements tell. Once it surely has none, it can do without its
-//! connection.
+//! What a session may have on its connection until it gives it back: cursors, named locks and handlers. Once it surely has none, it can do
+//! without the connection.
 //!
-//! Replies are not read: a lock counts as taken if the call has not failed, and as released once for each call that releases it. So there are
+//! Locks and handlers are known by the texts of statements. Replies are not read: a lock counts as taken if the call has not failed, and as released once for each call that releases it. So there are
 //! never more locks than are counted.
 
 /// What a statement does that is one call for a named lock.
@@ -116,6 +116,8 @@ struct All {
     /// There may be others.
     has_unknown_lock: bool,
     handlers: u32,
+    /// The client's ids of statements with a cursor, or with values that were sent ahead.
+    cursors: Vec<u32>,
     /// Of the statement under way.
     call: Option<LockCall>,
 }
@@ -183,13 +185,42 @@ impl Held {
         has_more
     }
 
+    /// Whether a statement has a cursor, or values that were sent ahead.
+    #[inline]
+    pub(crate) fn has_cursor_of(&self, id: u32) -> bool {
+        let all = self.0.as_ref();
+        all.is_some_and(|all| all.cursors.contains(&id))
+    }
+
+    #[inline]
+    pub(crate) fn has_cursors(&self) -> bool {
+        let all = self.0.as_ref();
+        all.is_some_and(|all| !all.cursors.is_empty())
+    }
+
+    pub(crate) fn cursor_opened(&mut self, id: u32) {
+        let all = self.0.get_or_insert_default();
+        if !all.cursors.contains(&id) {
+            all.cursors.push(id);
+        }
+    }
+
+    /// Of a statement, if it had one.
+    #[inline]
+    pub(crate) fn cursor_closed(&mut self, id: u32) {
+        if let Some(all) = &mut self.0 {
+            all.cursors.retain(|one| *one != id);
+        }
+    }
+
     /// The session was reset.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }
 
     fn tidy(&mut self) {
-        self.0.take_if(|all| !all.has_lock() && all.handlers == 0);
+        self.0
+            .take_if(|all| !all.has_lock() && all.handlers == 0 && all.cursors.is_empty());
     }
 }
 

@@ -179,7 +179,6 @@ pub(super) struct Pooled {
     /// The client wants to be told of changes, and of which.
     tells_client: bool,
     told: Told,
-    cursors: Vec<u32>,
     held: Held,
     /// Several statements may come in one command.
     has_several: bool,
@@ -272,7 +271,6 @@ impl Pooled {
             logged_pins: Pins::default(),
             tells_client,
             told: Told::default(),
-            cursors: Vec::new(),
             held: Held::default(),
             has_several,
             last_insert_id: 0,

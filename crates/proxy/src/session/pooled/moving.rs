@@ -257,7 +257,7 @@ impl Pooled {
             && self.exchange.is_none()
             && self.ahead.is_empty()
             && self.words.is_empty()
-            && self.cursors.is_empty()
+            && !self.held.has_cursors()
             && self.refused.is_none()
             && !self.passes_over
             && self.waited.is_none()

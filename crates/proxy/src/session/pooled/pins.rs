@@ -45,9 +45,7 @@ impl Pooled {
                 CommandByte::STMT_EXECUTE
                     if asks_for_cursor && status.contains(StatusFlags::CURSOR_EXISTS) =>
                 {
-                    if !self.cursors.contains(&id) {
-                        self.cursors.push(id);
-                    }
+                    self.held.cursor_opened(id);
                     self.unpin(Pin::LongData);
                     self.pin(Pin::Cursor);
                 }
@@ -177,8 +175,8 @@ impl Pooled {
     }
 
     fn statement_rests(&mut self, id: u32) {
-        self.cursors.retain(|one| *one != id);
-        if self.cursors.is_empty() {
+        self.held.cursor_closed(id);
+        if !self.held.has_cursors() {
             self.unpin(Pin::Cursor);
             self.unpin(Pin::LongData);
         }

@@ -318,7 +318,6 @@ impl Pooled {
         let after_reset = self.key.after_reset.get().unwrap_or(&self.initial);
         self.wanted = Arc::new(after_reset.with_schema(schema));
         self.statements.clear();
-        self.cursors.clear();
         self.held.clear();
         self.last_insert_id = 0;
         self.has_insert_id = false;

@@ -54,7 +54,7 @@ impl Session {
             _ => {}
         }
         let (text, parameters) = (Arc::clone(&statement.text), statement.parameters);
-        let has_cursor = pooled.cursors.contains(&id);
+        let has_cursor = pooled.held.has_cursor_of(id);
         if command == CommandByte::STMT_EXECUTE
             && let Some(needs) = types_to_come(bytes, parameters)
         {
@@ -70,12 +70,12 @@ impl Session {
                 // No reply will say that the connection is free.
                 pooled.hold_until.get_or_insert(context.now);
                 context.connections.hold(context.index);
-                pooled.cursors.retain(|one| *one != id);
+                pooled.held.cursor_closed(id);
                 let on_server = pooled
                     .connection
                     .as_mut()
                     .and_then(|connection| connection.prepared.remove(&text));
-                if pooled.cursors.is_empty() {
+                if !pooled.held.has_cursors() {
                     pooled.unpin(Pin::Cursor);
                     pooled.unpin(Pin::LongData);
                 }
@@ -122,9 +122,7 @@ impl Session {
         on_server.had_cursor |= asks_for_cursor;
         match command {
             CommandByte::STMT_SEND_LONG_DATA => {
-                if !pooled.cursors.contains(&id) {
-                    pooled.cursors.push(id);
-                }
+                pooled.held.cursor_opened(id);
                 pooled.pin(Pin::LongData);
             }
             CommandByte::STMT_EXECUTE if parameters > 0 => {
@@ -254,7 +252,7 @@ impl Session {
         if let Phase::Pooled(pooled) = &mut self.phase
             && let Some(connection) = &mut pooled.connection
             && begins
-            && pooled.cursors.is_empty()
+            && !pooled.held.has_cursors()
             && connection.is_mysql()
         {
             connection.prepared.close_if_it_had_a_cursor(text);
