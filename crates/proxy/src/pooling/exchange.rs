@@ -132,6 +132,11 @@ fn last_value(reply: &[u8]) -> Option<Vec<u8>> {
     let row = packets.iter().rev().nth(1)?;
     match row.split_first() {
         Some((0xFB, [])) => Some(Vec::new()),
+        Some((0xFC, [low, high, text @ ..]))
+            if usize::from(u16::from_le_bytes([*low, *high])) == text.len() =>
+        {
+            Some(text.to_vec())
+        }
         Some((&len, text)) if usize::from(len) == text.len() => Some(text.to_vec()),
         _ => None,
     }

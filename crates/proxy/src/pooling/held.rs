@@ -24,7 +24,11 @@ impl LockCall {
         if !first.eq_ignore_ascii_case(b"SELECT") && !first.eq_ignore_ascii_case(b"DO") {
             return None;
         }
+        let is_quoted = rest.symbol(b'`').is_some();
         let function = rest.word()?.to_ascii_uppercase();
+        if is_quoted {
+            rest.symbol(b'`')?;
+        }
         // A blank in front of it may be an error, by the session's mode.
         rest.symbol(b'(')?;
         let call = match &*function {
@@ -58,10 +62,11 @@ impl<'t> Rest<'t> {
     fn skip_blank(&mut self) {
         loop {
             self.0 = self.0.trim_ascii_start();
-            let Some([first, comment @ ..]) = self.0.strip_prefix(b"/*") else {
+            let Some(comment) = self.0.strip_prefix(b"/*") else {
                 return;
             };
-            if matches!(first, b'!' | b'M') {
+            // Those are run, or are hints.
+            if matches!(comment.first(), Some(b'!' | b'M' | b'+')) {
                 return;
             }
             let Some(end) = comment.windows(2).position(|pair| pair == b"*/") else {
@@ -115,6 +120,8 @@ struct All {
     locks: Vec<(Box<[u8]>, u32)>,
     /// There may be others.
     has_unknown_lock: bool,
+    /// The last statement was one call.
+    is_understood: bool,
     handlers: u32,
     /// The client's ids of statements with a cursor, or with values that were sent ahead.
     cursors: Vec<u32>,
@@ -133,6 +140,7 @@ impl Held {
     #[cold]
     pub(crate) fn lock_call_is_over(&mut self, failed: bool) -> bool {
         let all = self.0.get_or_insert_default();
+        all.is_understood = all.call.is_some();
         match all.call.take() {
             None => all.has_unknown_lock = true,
             Some(LockCall::Get(name)) => match all.locks.iter_mut().find(|(one, _)| *one == name) {
@@ -156,9 +164,9 @@ impl Held {
         has_lock
     }
 
-    /// Whether the session may have a named lock.
-    pub(crate) fn has_lock(&self) -> bool {
-        self.0.as_ref().is_some_and(|all| all.has_lock())
+    /// Whether the last statement that calls for named locks did nothing else.
+    pub(crate) fn understood_call(&self) -> bool {
+        self.0.as_ref().is_none_or(|all| all.is_understood)
     }
 
     /// A handler was opened; or several, or not: then it is not known when all are closed.
@@ -245,6 +253,7 @@ mod tests {
             "SELECT GET_LOCK('a', 10)",
             "select get_lock ( 'a' , -1 ) as got;",
             "DO GET_LOCK('a',0.5)",
+            "SELECT `get_lock`('a', 1) /**/",
             "/* by us */ SELECT GET_LOCK('a', 1) x -- \n".trim_end_matches("-- \n"),
         ] {
             assert_eq!(call(text), Some(LockCall::Get(name.clone())), "{text}");
@@ -283,6 +292,9 @@ mod tests {
             "SELECT RELEASE_LOCK('a') /*!99999 + 1 */",
             "SELECT RELEASE_LOCK('a') /*M! + 1 */",
             "SELECT RELEASE_LOCK('a') /* 1",
+            "SELECT RELEASE_LOCK('a') /**/, GET_LOCK('b', 1) /**/",
+            "SELECT /*+ SET_VAR(sql_select_limit=0) */ RELEASE_LOCK('a')",
+            "SELECT `RELEASE_LOCK('a')",
             "SELECT mine.RELEASE_LOCK('a')",
             "SELECT GET_LOCK('a')",
             "SELECT GET_LOCK('a', @b)",

@@ -341,6 +341,7 @@ impl<'t> Gaze<'t> {
                 self.look.note(Mention::ReadOnly);
             }
             // These may be names, too: then it is taken for an OPEN.
+            Kind::Handler if is_behind(b"OPEN") || is_behind(b"AS") => {}
             Kind::Handler if is(word, b"CLOSE") => return Kind::HandlerClose,
             Kind::Handler if is(word, b"READ") => return Kind::HandlerRead,
             Kind::HandlerClose => return Kind::Handler,

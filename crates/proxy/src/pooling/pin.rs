@@ -65,6 +65,23 @@ impl Pin {
         Self::Unexplained,
     ];
 
+    /// Whether only a reset ends it, so that nothing else matters beside it.
+    pub(crate) fn is_for_good(self) -> bool {
+        matches!(
+            self,
+            Self::UserVariable
+                | Self::TemporaryTable
+                | Self::SqlPrepare
+                | Self::Role
+                | Self::Variable
+                | Self::SessionTrack
+                | Self::Sequence
+                | Self::ConnectionId
+                | Self::Call
+                | Self::Unexplained
+        )
+    }
+
     /// For metrics and people.
     pub(crate) fn name(self) -> &'static str {
         match self {

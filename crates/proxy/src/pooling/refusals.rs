@@ -35,6 +35,8 @@ pub(crate) struct Refused {
     pub(crate) code: u16,
     pub(crate) sql_state: [u8; 5],
     pub(crate) message: String,
+    /// The session ends with it.
+    pub(crate) is_end: bool,
 }
 
 impl From<Failure> for Refused {
@@ -43,6 +45,7 @@ impl From<Failure> for Refused {
             code: failure.code,
             sql_state: failure.sql_state,
             message: failure.message,
+            is_end: false,
         }
     }
 }

@@ -190,6 +190,8 @@ pub(super) struct Pooled {
     has_collation: bool,
     /// The same of `sql_mode`.
     has_mode: bool,
+    /// A command has failed that may have ended the transaction.
+    may_have_ended: bool,
     /// The character set of results was set: whether by `SET NAMES`.
     has_results: Option<bool>,
     has_switches: bool,
@@ -278,6 +280,7 @@ impl Pooled {
             is_own_insert_id: false,
             has_collation: false,
             has_mode: false,
+            may_have_ended: false,
             has_results: None,
             has_switches: false,
             has_unreported: false,

@@ -32,7 +32,8 @@ fn sessions_go_on_when_their_server_has_come_back() {
     // What was open is lost with the server, and its client is told with its next command.
     until("the loss is seen", || {
         let clients = front.proxy.snapshot(true).clients;
-        clients.iter().all(|client| client.backend_id == 0)
+        // None of them is gone for that.
+        clients.len() == CLIENTS + 1 && clients.iter().all(|client| client.backend_id == 0)
     });
     let error = open.run("DO 1").unwrap_err();
     let server = error.server().unwrap_or_else(|| panic!("{error}"));

@@ -154,8 +154,7 @@ impl Session {
             ..Current::default()
         };
         if calls_lock && !is_prepare {
-            // A query of which no row is wanted may call nothing.
-            let has_rows = pooled.wanted.get(b"sql_select_limit").is_none();
+            let has_rows = !pooled.has_no_rows();
             pooled.held.is_next(lock_call.filter(|_| has_rows));
         }
         match (is_prepare, sql) {

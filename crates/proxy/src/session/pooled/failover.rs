@@ -127,7 +127,9 @@ impl Session {
         let Phase::Pooled(pooled) = &self.phase else {
             return "";
         };
-        fate(pooled.current.look, self.relay.in_transaction())
+        let look = pooled.current.look;
+        let may_have_ended = may_end_transaction(look) || pooled.may_have_ended;
+        fate(look, self.relay.in_transaction(), may_have_ended)
     }
 
     /// The end of a session whose command was under way on a server that another one has taken over from.
@@ -197,11 +199,15 @@ impl Pooled {
     }
 }
 
-fn fate(look: Look, in_transaction: bool) -> &'static str {
-    let is_harmless = HARMLESS.iter().any(|&kind| look.is_only(kind)) && !look.is_partial;
-    match (in_transaction, is_harmless) {
-        (true, true) => " (its transaction was not committed)",
-        (true, false) => " (whether its transaction was committed is not known)",
+/// Whether a statement may end a transaction, as far as its text tells.
+pub(super) fn may_end_transaction(look: Look) -> bool {
+    look.is_partial || !HARMLESS.iter().any(|&kind| look.is_only(kind))
+}
+
+fn fate(look: Look, in_transaction: bool, may_have_ended: bool) -> &'static str {
+    match (in_transaction, may_have_ended) {
+        (true, false) => " (its transaction was not committed)",
+        (true, true) => " (whether its transaction was committed is not known)",
         (false, _) if look.is_only(Kind::Select) || look.is_only(Kind::Show) => "",
         (false, _) => " (whether it was executed is not known)",
     }
@@ -225,9 +231,13 @@ mod tests {
             ("INSERT INTO t VALUES (1)", false, "executed is not known"),
             ("COMMIT", false, "executed is not known"),
         ] {
-            let said = fate(look(sql.as_bytes(), Reading::default()), in_transaction);
+            let look = look(sql.as_bytes(), Reading::default());
+            let said = fate(look, in_transaction, may_end_transaction(look));
             assert!(said.contains(expected), "{sql}: {said}");
         }
-        assert_eq!(fate(look(b"SELECT 1", Reading::default()), false), "");
+        assert_eq!(
+            fate(look(b"SELECT 1", Reading::default()), false, false),
+            ""
+        );
     }
 }

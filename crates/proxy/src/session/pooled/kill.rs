@@ -57,6 +57,7 @@ impl Whom {
                 code,
                 sql_state,
                 message,
+                is_end: false,
             }),
             Answer::Done => Self::Servers,
         }

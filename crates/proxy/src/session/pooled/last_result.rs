@@ -187,7 +187,7 @@ impl Pooled {
         // What it means has to be known where it is prepared again.
         let is_new = command == CommandByte::STMT_PREPARE;
         let knows_meaning = !self.has_collation && !self.has_mode && !self.has_unreported;
-        is_new && !knows_meaning
+        is_new && !knows_meaning && !look.refers_to_last_result()
             || self.is_to_be_prepared(look, text)
             || self.last.is_to_clear
             || is_added_to_diagnostics(command, text.is_some()) && !self.last.has_diagnostics

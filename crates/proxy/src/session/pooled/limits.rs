@@ -10,7 +10,7 @@ use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use super::serve::Begun;
 use super::{Pooled, Stage};
 use crate::backend::{Backend, Backends};
-use crate::failure::{Failure, SERVER_LOST};
+use crate::failure::Failure;
 use crate::pooling::refusals::{Refusal, Refused};
 use crate::pooling::statements::ClientStatement;
 use crate::session::farewell::packet;
@@ -25,8 +25,8 @@ impl Session {
         if let Phase::Pooled(pooled) = &mut self.phase
             && let Some(refused) = pooled.refused.take()
         {
-            if refused.code == SERVER_LOST {
-                return Err(self.end_of_transaction(*refused));
+            if refused.is_end {
+                return self.end_of_transaction(refused);
             }
             // It has waited in vain.
             return self.refuse(*refused, context);
@@ -82,6 +82,7 @@ impl Session {
                     message: format!(
                         "User '{user}' has exceeded the 'statements_per_second' resource (current value: {per_second})"
                     ),
+                    is_end: false,
                 })
             }
         }
@@ -236,6 +237,7 @@ impl Session {
                 refusal.message,
                 backend.name()
             ),
+            is_end: false,
         };
         pooled.pool.counts.refused_commands.fetch_add(1, SeqCst);
         pooled.gets(refused, context.now);

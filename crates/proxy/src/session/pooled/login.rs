@@ -141,7 +141,7 @@ impl PooledLogin {
         match now >= self.deadline {
             false => None,
             // It is not the client whom it has waited for.
-            true if self.is_asking() => Some(Failure::no_backend(NO_ANSWER)),
+            true if matches!(self.state, State::Facts) => Some(Failure::no_backend(NO_ANSWER)),
             true => Some(Failure::slow_login("handshake-timeout")),
         }
     }

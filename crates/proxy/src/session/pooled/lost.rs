@@ -15,6 +15,7 @@ use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, err};
 
+use super::serve::Begun;
 use super::{After, Current, IN_TRANSACTION, Pooled, Stage};
 use crate::config::Mode;
 use crate::failure::Failure;
@@ -30,8 +31,13 @@ const MOST_BYTES: usize = 16 << 10;
 /// How many connections a command may lose before it is sent.
 const MOST_LOST: u8 = 3;
 
-/// When a transaction was lost before its next command was there.
-pub(super) const BETWEEN: &str = "between commands (its transaction was not committed)";
+/// When a transaction was lost before its next command was sent.
+pub(super) fn between(may_have_ended: bool) -> &'static str {
+    match may_have_ended {
+        false => "between commands (its transaction was not committed)",
+        true => "between commands (whether its transaction was committed is not known)",
+    }
+}
 
 /// `ER_SERVER_SHUTDOWN`.
 pub(super) const SERVER_SHUTDOWN: u16 = 1053;
@@ -240,19 +246,31 @@ impl Session {
         if !is_between || !is_there || !matches!(pooled.stage, Stage::Attached) {
             return false;
         }
-        let failure = Failure::backend_lost(self.backend_name(), BETWEEN, why);
+        let when = between(pooled.may_have_ended);
+        let failure = Failure::backend_lost(self.backend_name(), when, why);
         self.do_without(false, context);
         if let Phase::Pooled(pooled) = &mut self.phase {
-            pooled.refused = Some(Box::new(failure.into()));
+            let refused = Refused {
+                is_end: true,
+                ..failure.into()
+            };
+            pooled.refused = Some(Box::new(refused));
         }
         true
     }
 
-    /// The next command of a transaction whose server was lost before it is there: the end of the session.
-    pub(super) fn end_of_transaction(&self, refused: Refused) -> End {
+    /// The session ends with the next command of a transaction whose server was lost before. It waits for that.
+    #[cold]
+    pub(super) fn end_of_transaction(&mut self, refused: Box<Refused>) -> Result<Begun, End> {
         match self.up.pending().get(HEADER_BYTES) {
-            Some(&command) if CommandByte(command) == CommandByte::QUIT => End::Clean,
-            _ => Failure::backend_was_lost(refused.message).into(),
+            None => {
+                if let Phase::Pooled(pooled) = &mut self.phase {
+                    pooled.refused = Some(refused);
+                }
+                Ok(Begun::Needs(HEADER_BYTES + 1, 0))
+            }
+            Some(&command) if CommandByte(command) == CommandByte::QUIT => Err(End::Clean),
+            Some(_) => Err(Failure::backend_was_lost(refused.message).into()),
         }
     }
 

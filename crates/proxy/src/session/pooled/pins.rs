@@ -56,6 +56,9 @@ impl Pooled {
                 _ => {}
             }
         }
+        if !is_statement(command) {
+            return;
+        }
         self.note_pins(status);
         // MariaDB does not report each form of it, as one that was prepared.
         let current = &self.current;
@@ -191,12 +194,14 @@ impl Pooled {
         let look = current.look;
         let pin = match look.kind {
             _ if look.mentions(Mention::Temporary) => Pin::TemporaryTable,
-            _ if look.mentions(Mention::NamedLock) && self.held.has_lock() => Pin::NamedLock,
-            _ if look.mentions(Mention::NamedLock) => return,
+            // It is noted.
+            _ if look.mentions(Mention::NamedLock) && self.held.understood_call() => return,
             _ if look.mentions(Mention::Role) => Pin::Role,
             Kind::Prepare | Kind::Deallocate => Pin::SqlPrepare,
             _ if look.mentions(Mention::UserVariable) => Pin::UserVariable,
-            Kind::Drop | Kind::Create | Kind::Other if !self.pins.is_empty() => return,
+            Kind::Drop | Kind::Create | Kind::Other if self.pins.iter().any(Pin::is_for_good) => {
+                return;
+            }
             _ => Pin::Unexplained,
         };
         self.pin(pin);

@@ -6,6 +6,7 @@ use onecopy_mysql_proto::packet::CommandByte;
 
 use super::{After, IN_TRANSACTION, Pooled};
 use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::pin::Pin;
 use crate::pooling::state;
 use crate::session::Session;
 
@@ -74,7 +75,7 @@ impl Pooled {
     }
 
     /// The server's answer about a variable that says what statements mean.
-    pub(super) fn found_meaning(&mut self, after: &After, value: &[u8]) {
+    pub(super) fn found_meaning(&mut self, after: &After, value: Option<&[u8]>) {
         let (name, is_unknown) = match after {
             After::Mode => (&b"sql_mode"[..], &mut self.has_mode),
             _ => (&b"collation_connection"[..], &mut self.has_collation),
@@ -82,6 +83,10 @@ impl Pooled {
         *is_unknown = false;
         let Some(connection) = &mut self.connection else {
             return;
+        };
+        let Some(value) = value else {
+            // As where no row is wanted.
+            return self.pin(Pin::Variable);
         };
         let changed = self.wanted.with_variable(&connection.baseline, name, value);
         if let Ok(Some(state)) = &changed {

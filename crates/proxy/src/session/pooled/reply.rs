@@ -7,9 +7,9 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use onecopy_mysql_proto::relay::{Outcome, RelayError};
 
-use super::failover::may_be_left;
+use super::failover::{may_be_left, may_end_transaction};
 use super::last_result::LastResult;
-use super::lost::BETWEEN;
+use super::lost::between;
 use super::told::Told;
 use super::{After, Pooled};
 use crate::config::Mode;
@@ -99,9 +99,13 @@ impl Session {
             // Nothing of it has run.
             (CommandByte::STMT_PREPARE, false) => {}
             (CommandByte::STMT_PREPARE, true) => pooled.statements.note_failed(),
-            (_, true) => pooled.note_failed(status),
+            (_, true) if is_statement(command) => pooled.note_failed(status),
+            (_, true) => {}
             (_, false) => pooled.note_statement(command, status),
         }
+        // An error has no status: what it is of may have ended the transaction before.
+        let is_of_other = !may_end_transaction(pooled.current.look) || is_harmless;
+        pooled.may_have_ended = failed && (pooled.may_have_ended || !is_of_other);
         pooled.note_unexplained();
         if !pooled.has_collation {
             pooled.settle_results();
@@ -244,11 +248,14 @@ impl Session {
     pub(super) fn backend_lost(&mut self, why: &str) -> End {
         let name = self.backend_name();
         if self.relay.is_idle() {
-            let is_told = matches!(&self.phase, Phase::Pooled(pooled) if pooled.exchange.is_none());
+            let may_have_ended = match &self.phase {
+                Phase::Pooled(pooled) => pooled.may_have_ended || pooled.exchange.is_some(),
+                _ => false,
+            };
             return match (self.up.is_empty(), self.relay.in_transaction()) {
                 (true, _) => Failure::backend_gone(name, why).into(),
-                (false, true) if is_told => Failure::backend_lost(name, BETWEEN, why).into(),
-                (false, _) => {
+                (false, true) => Failure::backend_lost(name, between(may_have_ended), why).into(),
+                (false, false) => {
                     Failure::backend_lost(name, "before sending a command to it", why).into()
                 }
             };

@@ -127,6 +127,7 @@ fn refusal(rule: &Rule, command: CommandByte, now: Instant) -> Option<Refused> {
             code: NOT_ALLOWED,
             sql_state: *b"HY000",
             message: format!("{text} (rule '{name}' of the proxy)"),
+            is_end: false,
         });
     }
     if command == CommandByte::STMT_PREPARE {
@@ -141,5 +142,6 @@ fn refusal(rule: &Rule, command: CommandByte, now: Instant) -> Option<Refused> {
         message: format!(
             "Statements of rule '{name}' of the proxy are limited to {per_second} a second"
         ),
+        is_end: false,
     })
 }

@@ -506,7 +506,7 @@ impl Session {
                 }
             }
             After::Collation | After::Mode => {
-                pooled.found_meaning(&after, exchange.value.as_deref().unwrap_or_default());
+                pooled.found_meaning(&after, exchange.value.as_deref());
             }
             After::Switches => {
                 pooled.has_switches = false;

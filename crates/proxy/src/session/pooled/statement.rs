@@ -10,6 +10,7 @@ use super::serve::Begun;
 use super::{Current, Pooled};
 use crate::digests::{Digests, Known, STATEMENT_BYTES};
 use crate::failure::Failure;
+use crate::pooling::held::LockCall;
 use crate::pooling::look::Mention;
 use crate::pooling::pin::Pin;
 use crate::pooling::statements::Text;
@@ -87,7 +88,7 @@ impl Session {
                 return Ok(begun);
             }
             // There is nothing to reset where it is not prepared, and no need to: in a read-only transaction it may be refused.
-            CommandByte::STMT_RESET if !pooled.has_prepared(&text) => {
+            CommandByte::STMT_RESET if !has_cursor && !pooled.has_prepared(&text) => {
                 return self.answer_ok(context);
             }
             _ => {}
@@ -108,9 +109,10 @@ impl Session {
             statement: Some((id, asks_for_cursor)),
             ..Current::default()
         };
-        if look.mentions(Mention::NamedLock) {
-            // What it is called with may be a parameter.
-            pooled.held.is_next(None);
+        if look.mentions(Mention::NamedLock) && command == CommandByte::STMT_EXECUTE {
+            let is_text = parameters == 0 && !pooled.has_no_rows();
+            let call = is_text.then(|| LockCall::of(&text.sql));
+            pooled.held.is_next(call.flatten());
         }
         let Some(connection) = &mut pooled.connection else {
             return Ok(Begun::Waits);
@@ -297,6 +299,11 @@ impl Session {
 }
 
 impl Pooled {
+    /// Whether queries may have no row, so that they call nothing.
+    pub(super) fn has_no_rows(&self) -> bool {
+        self.wanted.get(b"sql_select_limit").is_some()
+    }
+
     /// Whether a statement is prepared on the connection that the session has.
     fn has_prepared(&self, text: &Arc<Text>) -> bool {
         let connection = self.connection.as_ref();
