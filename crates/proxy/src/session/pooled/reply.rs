@@ -104,8 +104,8 @@ impl Session {
             (_, false) => pooled.note_statement(command, status),
         }
         // An error has no status: what it is of may have ended the transaction before.
-        let is_of_other = !may_end_transaction(pooled.current.look) || is_harmless;
-        pooled.may_have_ended = failed && (pooled.may_have_ended || !is_of_other);
+        pooled.may_have_ended = failed
+            && (pooled.may_have_ended || !is_harmless && may_end_transaction(pooled.current.look));
         pooled.note_unexplained();
         if !pooled.has_collation {
             pooled.settle_results();
