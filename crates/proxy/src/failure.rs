@@ -332,14 +332,7 @@ impl Failure {
 
     /// `CR_SERVER_LOST`; `when` is what the session was at.
     pub(crate) fn backend_lost(name: &str, when: &str, why: &str) -> Self {
-        let message = format!("Lost connection to backend '{name}' {when}: {why}");
-        Self::new(
-            Side::Backend,
-            Reason::BackendLost,
-            SERVER_LOST,
-            CONNECTION,
-            message,
-        )
+        Self::backend_was_lost(format!("Lost connection to backend '{name}' {when}: {why}"))
     }
 
     /// The same, told later in the words of then.

@@ -1,8 +1,8 @@
 //! What a session may have on its connection until it gives it back: cursors, named locks and handlers. Once it surely has none, it can do
 //! without the connection.
 //!
-//! Locks and handlers are known by the texts of statements. Replies are not read: a lock counts as taken if the call has not failed, and as released once for each call that releases it. So there are
-//! never more locks than are counted.
+//! Locks and handlers are known by the texts of statements. Replies are not read: each call of `GET_LOCK` counts as a lock, and each one of
+//! `RELEASE_LOCK` that has not failed takes one away. So a session never has more locks than are counted.
 
 /// What a statement does that is one call for a named lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,6 @@ impl LockCall {
         if is_quoted {
             rest.symbol(b'`')?;
         }
-        // A blank in front of it may be an error, by the session's mode.
         rest.symbol(b'(')?;
         let call = match &*function {
             b"GET_LOCK" => {
@@ -169,7 +168,7 @@ impl Held {
         self.0.as_ref().is_none_or(|all| all.is_understood)
     }
 
-    /// A handler was opened; or several, or not: then it is not known when all are closed.
+    /// A handler was opened. Where it may have been several, or none, it is not known any more when all are closed.
     #[cold]
     pub(crate) fn handler_opened(&mut self, is_one: bool) {
         let all = self.0.get_or_insert_default();
@@ -254,7 +253,7 @@ mod tests {
             "select get_lock ( 'a' , -1 ) as got;",
             "DO GET_LOCK('a',0.5)",
             "SELECT `get_lock`('a', 1) /**/",
-            "/* by us */ SELECT GET_LOCK('a', 1) x -- \n".trim_end_matches("-- \n"),
+            "/* by us */ SELECT GET_LOCK('a', 1) x ",
         ] {
             assert_eq!(call(text), Some(LockCall::Get(name.clone())), "{text}");
         }

@@ -120,6 +120,19 @@ const NOT_ON_REPLICAS: u32 = mask(&[
     Mention::Writes,
 ]);
 
+/// What a query may mention that leaves nothing behind.
+const LEAVE_NOTHING: u32 = mask(&[
+    Mention::LastInsertId,
+    Mention::RowCount,
+    Mention::FoundRows,
+    Mention::Warnings,
+    Mention::Schema,
+    Mention::Table,
+    Mention::Writes,
+    Mention::Primary,
+    Mention::Replica,
+]);
+
 const fn mask(mentions: &[Mention]) -> u32 {
     let (mut mask, mut at) = (0, 0);
     while at < mentions.len() {
@@ -163,6 +176,12 @@ impl Look {
         let is_query = self.is_only(Kind::Select);
         let begins = self.mentions(Mention::ReadOnly) && !self.is_several;
         (is_query || begins) && self.mentions & NOT_ON_REPLICAS == 0 && !self.is_partial
+    }
+
+    /// Whether all that it says is that it is a query: it leaves nothing on its connection but what trackers tell of.
+    #[inline]
+    pub(crate) fn leaves_nothing(self) -> bool {
+        self.is_only(Kind::Select) && self.mentions & !LEAVE_NOTHING == 0
     }
 
     pub(crate) fn assigns_user_variable(self) -> bool {

@@ -65,20 +65,19 @@ impl Pin {
         Self::Unexplained,
     ];
 
-    /// Whether only a reset ends it, so that nothing else matters beside it.
+    /// Whether it stays until the session is reset or ends, so that it covers whatever else is left on the connection.
     pub(crate) fn is_for_good(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Self::UserVariable
-                | Self::TemporaryTable
-                | Self::SqlPrepare
-                | Self::Role
-                | Self::Variable
-                | Self::SessionTrack
-                | Self::Sequence
-                | Self::ConnectionId
-                | Self::Call
-                | Self::Unexplained
+            Self::LockTables
+                | Self::NamedLock
+                | Self::Handler
+                | Self::Xa
+                | Self::FoundRows
+                | Self::Cursor
+                | Self::LongData
+                | Self::TransactionCharacteristics
+                | Self::Savepoint
         )
     }
 

@@ -43,18 +43,20 @@ impl Reply {
         self.forget(SCHEMA);
     }
 
-    /// Leaves out the schema where it is the one that the session has been in, and notes the one that it is in now. Behind a routine of
-    /// another schema that has failed, servers report the session's own one with a later statement.
-    pub(crate) fn forget_known_schema(&mut self, current: &mut String) {
+    /// Leaves out that the session is in this schema.
+    pub(crate) fn forget_schema(&mut self, known: &str) {
         for (_, text) in &mut self.packets {
-            let Some(value) = text.split(SCHEMA).nth(1).filter(|_| text.starts_with("OK")) else {
-                continue;
-            };
-            let value = value.split(',').next().unwrap_or_default().to_owned();
-            match value == *current {
-                true => forget(text, SCHEMA),
-                false => *current = value,
+            if schema_in(text) == Some(known) {
+                forget(text, SCHEMA);
             }
+        }
+    }
+
+    /// Notes the schema that was reported last.
+    pub(crate) fn note_schema(&self, schema: &mut String) {
+        let mut reported = self.packets.iter().rev();
+        if let Some(last) = reported.find_map(|(_, text)| schema_in(text)) {
+            last.clone_into(schema);
         }
     }
 
@@ -182,6 +184,12 @@ impl fmt::Display for Reply {
         }
         f.write_str(self.closed.as_deref().unwrap_or(""))
     }
+}
+
+/// The schema that an OK packet reports.
+fn schema_in(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once(SCHEMA)?;
+    text.starts_with("OK").then(|| behind.split(',').next())?
 }
 
 /// Leaves out a change of which an OK packet tells.

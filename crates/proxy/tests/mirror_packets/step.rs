@@ -97,6 +97,18 @@ impl Step {
         )
     }
 
+    /// Whether it says which schema the session is to be in.
+    pub(crate) fn sets_schema(&self) -> bool {
+        let uses = |sql: &str| sql.to_ascii_uppercase().contains("USE ");
+        match self {
+            Self::Query(sql) | Self::LongQuery(_, sql) | Self::PrepareBehind(_, sql, _) => {
+                uses(sql)
+            }
+            Self::InitDb(_) | Self::ChangeUser(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether the session may have another schema behind it.
     pub(crate) fn may_change_schema(&self) -> bool {
         let changes = |sql: &str| {

@@ -217,15 +217,20 @@ impl Wire {
             _ => {}
         }
         reply.forget_state_changes();
-        if let Step::ChangeUser(database) = step
-            && !reply.is_error()
-        {
-            self.schema = (*database).to_owned();
+        let known = self.schema.clone();
+        reply.note_schema(&mut self.schema);
+        match step {
+            Step::ChangeUser(database) if !reply.is_error() => {
+                self.schema = (*database).to_owned();
+            }
+            _ => {}
         }
-        match step.may_change_schema() {
-            true => reply.forget_known_schema(&mut self.schema),
+        match (step.may_change_schema(), step.sets_schema()) {
+            (_, true) => {}
+            // Behind a routine of another schema that has failed, servers report the session's own one with a later statement.
+            (true, false) => reply.forget_schema(&known),
             // MariaDB reports it now and then although it is as before.
-            false => reply.forget_schemas(),
+            (false, false) => reply.forget_schemas(),
         }
         // MySQL again: it counts those of the statement before.
         if self.reports_transactions && step.is_no_statement() {

@@ -72,11 +72,11 @@ pub(crate) fn difference(
     }
     all.sort_unstable();
     let before = all.len();
-    // They are left alone otherwise: what a routine has set is not known.
-    let results = all.iter().any(|(name, _)| is_of_results(name));
+    // Those of results are set only if they differ: what a routine has made of them is not known here, and would be lost.
+    let sets_results = all.iter().any(|(name, _)| is_of_results(name));
     all.retain(|(name, _)| !CHARACTER_SETS.contains(name));
     let mut sql = b"SET ".to_vec();
-    if has_names || results {
+    if has_names || sets_results {
         put_character_sets(&mut sql, wanted, baseline);
     } else if all.len() < before {
         put_statement_sets(&mut sql, wanted, baseline);
@@ -88,7 +88,7 @@ pub(crate) fn difference(
     count + 1
 }
 
-/// Those of statements. The connection's character set follows from the collation.
+/// The character sets that statements are read in. The connection's character set follows from the collation.
 fn put_statement_sets(sql: &mut Vec<u8>, wanted: &State, baseline: &Baseline) {
     for name in [CHARACTER_SETS[0], CHARACTER_SETS[3]] {
         let value = wanted.get(name).or_else(|| baseline.get(name));

@@ -204,12 +204,19 @@ pub(super) fn may_end_transaction(look: Look) -> bool {
     look.is_partial || !HARMLESS.iter().any(|&kind| look.is_only(kind))
 }
 
+/// What is known of a transaction whose server is lost.
+pub(super) fn fate_of_transaction(may_have_ended: bool) -> &'static str {
+    match may_have_ended {
+        false => " (its transaction was not committed)",
+        true => " (whether its transaction was committed is not known)",
+    }
+}
+
 fn fate(look: Look, in_transaction: bool, may_have_ended: bool) -> &'static str {
-    match (in_transaction, may_have_ended) {
-        (true, false) => " (its transaction was not committed)",
-        (true, true) => " (whether its transaction was committed is not known)",
-        (false, _) if look.is_only(Kind::Select) || look.is_only(Kind::Show) => "",
-        (false, _) => " (whether it was executed is not known)",
+    match in_transaction {
+        true => fate_of_transaction(may_have_ended),
+        false if look.is_only(Kind::Select) || look.is_only(Kind::Show) => "",
+        false => " (whether it was executed is not known)",
     }
 }
 

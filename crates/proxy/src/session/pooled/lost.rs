@@ -3,8 +3,8 @@
 //! ```text
 //!   nothing of the command was sent            --> it waits for another connection
 //!   a read was sent, nothing of its result came --> with `retry-reads` it is sent once more
-//!   anything else                              --> the session ends with error 2013, between the commands of a transaction as the
-//!                                                  answer to the next one
+//!   it was between the commands of a transaction --> the session ends with error 2013, the answer to the next command
+//!   anything else                              --> the session ends with error 2013
 //! ```
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, err};
 
+use super::failover::fate_of_transaction;
 use super::serve::Begun;
 use super::{After, Current, IN_TRANSACTION, Pooled, Stage};
 use crate::config::Mode;
@@ -30,14 +31,6 @@ const MOST_BYTES: usize = 16 << 10;
 
 /// How many connections a command may lose before it is sent.
 const MOST_LOST: u8 = 3;
-
-/// When a transaction was lost before its next command was sent.
-pub(super) fn between(may_have_ended: bool) -> &'static str {
-    match may_have_ended {
-        false => "between commands (its transaction was not committed)",
-        true => "between commands (whether its transaction was committed is not known)",
-    }
-}
 
 /// `ER_SERVER_SHUTDOWN`.
 pub(super) const SERVER_SHUTDOWN: u16 = 1053;
@@ -246,8 +239,11 @@ impl Session {
         if !is_between || !is_there || !matches!(pooled.stage, Stage::Attached) {
             return false;
         }
-        let when = between(pooled.may_have_ended);
-        let failure = Failure::backend_lost(self.backend_name(), when, why);
+        let when = format!(
+            "between commands{}",
+            fate_of_transaction(pooled.may_have_ended)
+        );
+        let failure = Failure::backend_lost(self.backend_name(), &when, why);
         self.do_without(false, context);
         if let Phase::Pooled(pooled) = &mut self.phase {
             let refused = Refused {

@@ -4,7 +4,6 @@ use onecopy_mysql_proto::packet::CommandByte;
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 
 use super::Pooled;
-use super::reply::is_statement;
 use crate::config::LogLevel;
 use crate::log::Event;
 use crate::pooling::look::{Kind, Mention};
@@ -35,30 +34,44 @@ impl Session {
 
 impl Pooled {
     /// What a statement that succeeded leaves on its connection.
+    #[inline]
     pub(super) fn note_statement(&mut self, command: CommandByte, status: StatusFlags) {
         let look = self.current.look;
         if look.is_partial && command == CommandByte::QUERY && !self.tells_all() {
             self.pin(Pin::Unexplained);
         }
-        if let Some((id, asks_for_cursor)) = self.current.statement {
-            match command {
-                CommandByte::STMT_EXECUTE
-                    if asks_for_cursor && status.contains(StatusFlags::CURSOR_EXISTS) =>
-                {
-                    self.held.cursor_opened(id);
-                    self.unpin(Pin::LongData);
-                    self.pin(Pin::Cursor);
-                }
-                CommandByte::STMT_FETCH if status.contains(StatusFlags::LAST_ROW_SENT) => {
-                    self.statement_rests(id);
-                }
-                CommandByte::STMT_EXECUTE | CommandByte::STMT_RESET => self.statement_rests(id),
-                _ => {}
-            }
+        self.note_cursor(command, status);
+        match look.leaves_nothing() {
+            true => self.unpin(Pin::FoundRows),
+            false => self.note_left(status),
         }
-        if !is_statement(command) {
+    }
+
+    /// What a command on a prepared statement makes of its cursor, and of values that were sent ahead.
+    #[inline]
+    pub(super) fn note_cursor(&mut self, command: CommandByte, status: StatusFlags) {
+        let Some((id, asks_for_cursor)) = self.current.statement else {
             return;
+        };
+        match command {
+            CommandByte::STMT_EXECUTE
+                if asks_for_cursor && status.contains(StatusFlags::CURSOR_EXISTS) =>
+            {
+                self.held.cursor_opened(id);
+                self.unpin(Pin::LongData);
+                self.pin(Pin::Cursor);
+            }
+            CommandByte::STMT_FETCH if status.contains(StatusFlags::LAST_ROW_SENT) => {
+                self.statement_rests(id);
+            }
+            CommandByte::STMT_EXECUTE | CommandByte::STMT_RESET => self.statement_rests(id),
+            _ => {}
         }
+    }
+
+    /// The same of one whose text says that it may leave something, or end a pin.
+    fn note_left(&mut self, status: StatusFlags) {
+        let look = self.current.look;
         self.note_pins(status);
         // MariaDB does not report each form of it, as one that was prepared.
         let current = &self.current;
@@ -73,17 +86,12 @@ impl Pooled {
             () if look.is_only(Kind::HandlerClose) && !self.held.handler_closed() => {
                 self.unpin(Pin::Handler);
             }
-            () if self.counts_rows_anew(command) => self.unpin(Pin::FoundRows),
+            // FOUND_ROWS() is now that of a query that counts no more rows than it returns.
+            () if look.is_only(Kind::Select) && !look.mentions(Mention::CalcFoundRows) => {
+                self.unpin(Pin::FoundRows);
+            }
             () => {}
         }
-    }
-
-    /// Whether `FOUND_ROWS()` is from now on that of a query that counts no more rows than it returns.
-    fn counts_rows_anew(&self, command: CommandByte) -> bool {
-        let look = self.current.look;
-        is_statement(command)
-            && look.is_only(Kind::Select)
-            && !look.mentions(Mention::CalcFoundRows)
     }
 
     /// What one that failed may have left there all the same.

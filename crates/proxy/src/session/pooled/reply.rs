@@ -7,9 +7,8 @@ use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 use onecopy_mysql_proto::relay::{Outcome, RelayError};
 
-use super::failover::{may_be_left, may_end_transaction};
+use super::failover::{fate_of_transaction, may_be_left, may_end_transaction};
 use super::last_result::LastResult;
-use super::lost::between;
 use super::told::Told;
 use super::{After, Pooled};
 use crate::config::Mode;
@@ -95,17 +94,23 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
-        match (command, failed) {
-            // Nothing of it has run.
-            (CommandByte::STMT_PREPARE, false) => {}
-            (CommandByte::STMT_PREPARE, true) => pooled.statements.note_failed(),
-            (_, true) if is_statement(command) => pooled.note_failed(status),
-            (_, true) => {}
-            (_, false) => pooled.note_statement(command, status),
+        match (is_statement(command), failed) {
+            // A new status has come with it.
+            (true, false) => {
+                pooled.may_have_ended = false;
+                pooled.note_statement(command, status);
+            }
+            (true, true) => {
+                // An error has no status, and what has failed may have ended the transaction before.
+                pooled.may_have_ended |= !is_harmless && may_end_transaction(pooled.current.look);
+                pooled.note_failed(status);
+            }
+            (false, false) => pooled.note_cursor(command, status),
+            (false, true) if command == CommandByte::STMT_PREPARE => {
+                pooled.statements.note_failed();
+            }
+            (false, true) => {}
         }
-        // An error has no status: what it is of may have ended the transaction before.
-        pooled.may_have_ended = failed
-            && (pooled.may_have_ended || !is_harmless && may_end_transaction(pooled.current.look));
         pooled.note_unexplained();
         if !pooled.has_collation {
             pooled.settle_results();
@@ -248,17 +253,18 @@ impl Session {
     pub(super) fn backend_lost(&mut self, why: &str) -> End {
         let name = self.backend_name();
         if self.relay.is_idle() {
+            if self.up.is_empty() {
+                return Failure::backend_gone(name, why).into();
+            }
             let may_have_ended = match &self.phase {
                 Phase::Pooled(pooled) => pooled.may_have_ended || pooled.exchange.is_some(),
                 _ => false,
             };
-            return match (self.up.is_empty(), self.relay.in_transaction()) {
-                (true, _) => Failure::backend_gone(name, why).into(),
-                (false, true) => Failure::backend_lost(name, between(may_have_ended), why).into(),
-                (false, false) => {
-                    Failure::backend_lost(name, "before sending a command to it", why).into()
-                }
+            let fate = match self.relay.in_transaction() {
+                true => fate_of_transaction(may_have_ended),
+                false => "",
             };
+            return Failure::backend_lost(name, &format!("between commands{fate}"), why).into();
         }
         let when = match self.relay.reply_begun() {
             false => "before replying to a command",
