@@ -10,7 +10,7 @@ use crate::load::Load;
 use crate::pair::{CONNECTIONS, Pair, connects, metric_of, server, state_of};
 use crate::replication::until;
 
-fn is_soak() -> bool {
+pub(crate) fn is_soak() -> bool {
     std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1")
 }
 

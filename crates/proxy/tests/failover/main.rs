@@ -12,6 +12,7 @@ mod group;
 mod kill;
 mod load;
 mod lost;
+mod moved;
 mod named;
 #[allow(dead_code)] // the other program uses all of it
 #[path = "../insight/page.rs"]

@@ -284,8 +284,13 @@ impl Pair {
 
 /// How clients connect to the proxy.
 pub(crate) fn client(proxy: &Proxy) -> ClientConfig {
+    client_of(proxy.tcp_address().unwrap().port())
+}
+
+/// The same to the proxy at this port.
+pub(crate) fn client_of(port: u16) -> ClientConfig {
     let mut config = ClientConfig::from_url("mysql://app@127.0.0.1/test").unwrap();
-    config.endpoint = loopback(proxy.tcp_address().unwrap().port());
+    config.endpoint = loopback(port);
     config.password = PASSWORD.into();
     config
 }
@@ -343,7 +348,8 @@ pub(crate) fn config(
         },
         health: HealthConfig {
             interval: Some(Duration::from_millis(200)),
-            timeout: Duration::from_millis(1_000),
+            // A primary that stands still is known to be down behind it. Where time is not measured a busy machine gets more.
+            timeout: Duration::from_millis(if crate::lost::is_soak() { 500 } else { 1_000 }),
             fall: 1,
             login: Some(HealthLogin {
                 user: "root".to_owned(),

@@ -1,9 +1,8 @@
 //! A primary that is replaced on purpose: a pause, a drain.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
 
-use onecopy_mysql::Config;
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
 use onecopy_testkit::own_network::{self, ADDRESS};
@@ -43,7 +42,7 @@ fn a_pause_lets_the_primary_change_without_an_error() {
 }
 
 /// The sessions of the proxy's clients on a server.
-fn sessions(server: &Server) -> u64 {
+pub(crate) fn sessions(server: &Server) -> u64 {
     let mut conn = direct(server);
     let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'";
     conn.query_opt::<(u64,)>(sql).unwrap().unwrap().0
@@ -183,115 +182,6 @@ fn errors_keep_nobody_on_a_server_that_takes_no_more_writes() {
     pair.promote();
     until("it writes elsewhere", || write().is_ok());
     assert_eq!(number(&mut conn, "SELECT @@server_id"), 2);
-}
-
-/// Clients that use their sessions in turn, and what they saw.
-#[derive(Default)]
-struct Turns {
-    /// Of statements that began before the move, while it lasted, and behind it.
-    times: [Vec<Duration>; 3],
-}
-
-/// All sessions leave a server while they are used: none fails, and each has its state at the other one.
-#[test]
-fn all_sessions_are_moved_under_load() {
-    const THREADS: usize = 4;
-    // Two descriptors of this process for each, of which many systems allow 20,000.
-    for (mode, sessions_in_all, connections) in [
-        (Mode::Transaction, at_most(9_000, 200), 64),
-        (Mode::Session, at_most(1_000, 100), 1_000),
-    ] {
-        let pair = Pair::start_apart_with(mode, connections);
-        let mut admin = pair.admin();
-        admin.run("DRAIN BACKEND two").unwrap();
-        let phase = AtomicUsize::new(0);
-        let rounds: [AtomicUsize; THREADS] = Default::default();
-        let turns: Vec<Turns> = std::thread::scope(|scope| {
-            let client = |thread: usize| {
-                let (config, phase, round) = (pair.client(), &phase, &rounds[thread]);
-                move || use_in_turn(&config, sessions_in_all / THREADS, phase, round)
-            };
-            let clients: Vec<_> = (0..THREADS)
-                .map(|thread| scope.spawn(client(thread)))
-                .collect();
-            let await_round = |least: usize| {
-                until("a round of all sessions", || {
-                    clients.iter().all(|client| !client.is_finished())
-                        && rounds.iter().all(|round| round.load(SeqCst) >= least)
-                });
-            };
-            await_round(2);
-            let before = connects(&mut admin);
-            let start = Instant::now();
-            phase.store(1, SeqCst);
-            admin.run("RESUME BACKEND two").unwrap();
-            admin.run("DRAIN BACKEND one").unwrap();
-            until("all have left", || sessions(&pair.primary) == 0);
-            let left = start.elapsed();
-            let done = || rounds.iter().map(|round| round.load(SeqCst)).max().unwrap();
-            // Each comes to the other server with its next statement.
-            await_round(done() + 2);
-            let took = start.elapsed();
-            let made = connects(&mut admin) - before;
-            phase.store(2, SeqCst);
-            await_round(done() + 2);
-            phase.store(3, SeqCst);
-            println!(
-                "{mode:?}: {sessions_in_all} sessions left in {left:?}, and were used at the other server within {took:?}, by \
-                 {made} connects"
-            );
-            clients
-                .into_iter()
-                .map(|client| client.join().unwrap())
-                .collect()
-        });
-        for (phase, name) in ["before", "during", "after"].into_iter().enumerate() {
-            let mut times: Vec<_> = turns.iter().flat_map(|one| &one.times[phase]).collect();
-            times.sort_unstable();
-            let slow = times.get(times.len() * 99 / 100);
-            println!(
-                "{name} the move: {} statements, 99 % within {slow:?}",
-                times.len()
-            );
-        }
-    }
-}
-
-fn at_most(soak: usize, test: usize) -> usize {
-    match std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1") {
-        true => soak,
-        false => test,
-    }
-}
-
-/// Each session has a variable of its own.
-fn use_in_turn(config: &Config, count: usize, phase: &AtomicUsize, round: &AtomicUsize) -> Turns {
-    let mut turns = Turns::default();
-    let mut all: Vec<_> = (0..count as u64)
-        .map(|number| {
-            let mut conn = Connection::connect_with(config).unwrap();
-            conn.run(format!(
-                "SET SESSION lock_wait_timeout = {}",
-                1_000 + number
-            ))
-            .unwrap();
-            conn
-        })
-        .collect();
-    loop {
-        for (number, conn) in (1_000..).zip(&mut all) {
-            let now = phase.load(SeqCst);
-            let Some(times) = turns.times.get_mut(now) else {
-                return turns;
-            };
-            let start = Instant::now();
-            let sql = "SELECT @@lock_wait_timeout";
-            let found = conn.query_opt::<(u64,)>(sql).unwrap().unwrap();
-            times.push(start.elapsed());
-            assert_eq!(found, (number,));
-        }
-        round.fetch_add(1, SeqCst);
-    }
 }
 
 /// Each name is the other server's from one moment to the next, again and again.
