@@ -67,6 +67,9 @@ struct State {
     exclusion: AtomicU8,
     /// In its cluster, as the last health check has found it.
     membership: Mutex<Membership>,
+    /// Of this, for each read: whether it is in one, and whether it may be behind there.
+    is_member: AtomicBool,
+    may_lag: AtomicBool,
     /// The same of what it replicates from.
     lineage: Mutex<Lineage>,
     /// Those of its listener.
@@ -115,6 +118,8 @@ impl Backend {
             servers: AtomicU64::new(0),
             exclusion: AtomicU8::new(Exclusion::None as u8),
             membership: Mutex::default(),
+            is_member: AtomicBool::new(false),
+            may_lag: AtomicBool::new(false),
             lineage: Mutex::default(),
             primaries: OnceLock::new(),
             failed_connects: AtomicU64::new(0),
@@ -233,8 +238,12 @@ impl Backend {
     /// What the health checks have found: whether it takes no writes, as far as it says, and how it stands in its cluster.
     pub(crate) fn set_part(&self, is_read_only: Option<bool>, membership: Membership) {
         self.change(|| {
+            let state = &self.state;
             self.health().set_read_only(is_read_only);
-            *lock(&self.state.membership) = membership;
+            let is_member = membership.standing != Standing::Alone;
+            state.is_member.store(is_member, Relaxed);
+            state.may_lag.store(membership.reports_lag, Relaxed);
+            *lock(&state.membership) = membership;
         });
     }
 
@@ -398,7 +407,7 @@ impl Backend {
             && !self.is_drained()
             && match self.exclusion() {
                 Exclusion::Out | Exclusion::Behind | Exclusion::WrongSource => false,
-                Exclusion::Standby => true,
+                Exclusion::Standby => !self.lags_as_member(),
                 Exclusion::None | Exclusion::Second => {
                     self.health().read_only() == Some(true) && self.replication().keeps_up()
                 }
@@ -407,7 +416,20 @@ impl Backend {
 
     /// Whether it is a member of a cluster whose members all take the same writes.
     pub(crate) fn is_member(&self) -> bool {
-        self.state.standing() != Standing::Alone
+        self.state.is_member.load(Relaxed)
+    }
+
+    fn lags_as_member(&self) -> bool {
+        self.state.may_lag.load(Relaxed) && !self.replication().keeps_up()
+    }
+
+    /// Whether it would serve reads if it were not so far behind.
+    pub(crate) fn is_lagging(&self) -> bool {
+        self.replication().serves_reads()
+            && match self.exclusion() {
+                Exclusion::Standby => self.lags_as_member(),
+                _ => self.health().read_only() == Some(true) && !self.replication().keeps_up(),
+            }
     }
 
     fn is_shunned(&self) -> bool {

@@ -6,6 +6,8 @@ pub(crate) struct Membership {
     pub(crate) standing: Standing,
     /// What all members of its cluster call it; empty where it is in none.
     pub(crate) cluster: Box<str>,
+    /// Whether it says how far it is behind the others, and may be behind as a replica may; Galera's members keep together.
+    pub(crate) reports_lag: bool,
 }
 
 /// How a server stands in its cluster.

@@ -21,10 +21,17 @@ struct Last {
 
 impl Position {
     /// Notes what a server has reported: one id or several. `false` where it is not understood, or can't be kept.
+    ///
+    /// The members of a MySQL group share a source, and each has numbers of its own range: a later transaction may have a smaller one.
     pub(crate) fn note(&mut self, reported: &[u8]) -> bool {
         let mut is_known = true;
         for text in reported.split(|&byte| byte == b',') {
-            is_known &= Last::parse(text.trim_ascii()).is_some_and(|last| self.put(last));
+            is_known &= Last::parse(text.trim_ascii()).is_some_and(|last| {
+                let is_of_mysql = last.server.is_empty();
+                self.0
+                    .retain(|known| !is_of_mysql || known.source != last.source);
+                self.put(last)
+            });
         }
         is_known
     }
@@ -52,7 +59,7 @@ impl Position {
         self.0.is_empty()
     }
 
-    /// Whether all of another one's transactions are known to be in it.
+    /// Whether all of another one's transactions are known to be in it, where numbers of a source only grow.
     pub(crate) fn has(&self, other: &Self) -> bool {
         other.0.iter().all(|last| {
             let is_same =
@@ -156,6 +163,9 @@ mod tests {
         assert!(position.note(b"0-2-5"));
         assert_eq!(position.text(), b"0-2-5,3-1-2");
         let before = position.clone();
+        let mut group = position_of(UUID, 1_000_003);
+        assert!(group.note(format!("{UUID}:6").as_bytes()));
+        assert_eq!(group, position_of(UUID, 6), "another member's, and later");
         for wrong in [
             &b""[..],
             b"0-1-",

@@ -4,6 +4,7 @@
 //!   primary <-- replica                          it serves reads
 //!   primary <-- backend, read only <-- replica   as long as the one in between keeps up
 //!   another backend <-- replica                  never: it may lack what the primary has, and have what it has not
+//!   another group <-- its member                 if a member of it is the one in between
 //!   a server that is no backend <-- replica      only where any lag will do, since nobody can say how far that one is behind
 //! ```
 //!
@@ -110,8 +111,12 @@ impl Origin {
             return false;
         }
         passed.push(source.id.clone());
-        let is_source =
-            |state: &&(Arc<State>, bool)| lock(&state.0.lineage).own.is_same(&source.id);
+        // Where the source is a group, each of its members may be the one.
+        let is_source = |(state, _): &&(Arc<State>, bool)| {
+            let group = &source.id.uuid;
+            let is_member = !group.is_empty() && lock(&state.membership).cluster == *group;
+            is_member || lock(&state.lineage).own.is_same(&source.id)
+        };
         let mut known = all.iter().filter(is_source).peekable();
         if known.peek().is_none() {
             return !replica.replication.has_max_lag();

@@ -1,5 +1,7 @@
 //! Which server is chosen.
 
+use std::time::Duration;
+
 use onecopy_net::Endpoint;
 
 use super::*;
@@ -162,8 +164,11 @@ fn of_two_that_take_writes_the_one_that_serves_stays() {
 }
 
 fn member(cluster: &str, standing: Standing) -> Membership {
-    let cluster = cluster.into();
-    Membership { standing, cluster }
+    Membership {
+        standing,
+        cluster: cluster.into(),
+        reports_lag: false,
+    }
 }
 
 #[test]
@@ -199,6 +204,36 @@ fn of_a_cluster_one_takes_the_writes_and_gives_way_when_it_is_behind() {
     three.set_part(Some(false), Membership::default());
     assert_eq!(serve(), [true, false, false]);
     assert!(three.is_second());
+}
+
+/// One of a group that takes writes too serves reads as long as it keeps up; one of Galera has no lag.
+#[test]
+fn members_on_standby_serve_reads_as_far_as_they_keep_up() {
+    let backends = with_roles(&[Role::Primary, Role::Primary]);
+    backends.set_reads(Some(ReplicaReads::default()));
+    let [_, two] = backends.all() else { panic!() };
+    for (reports_lag, lag, reads) in [
+        (false, None, true),
+        (true, Some(0), true),
+        (true, Some(3_600), false),
+        (true, None, false),
+    ] {
+        for backend in backends.all() {
+            let member = member("a", Standing::Full);
+            let member = Membership {
+                reports_lag,
+                ..member
+            };
+            backend.set_part(Some(false), member);
+        }
+        two.replication().set_lag(lag.map(|seconds| Lag {
+            time: Duration::from_secs(seconds),
+            transactions: None,
+        }));
+        assert_eq!(two.serves_part(Part::Reads), Some(reads), "{lag:?}");
+        assert_eq!(two.is_lagging(), !reads, "{lag:?}");
+        assert_eq!(two.serves(), Some(false));
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@
 
 mod behind;
 mod cluster;
+mod group_lag;
 mod lag;
 mod topology;
 
@@ -287,8 +288,14 @@ fn learn_part(
     if replication.serves_reads() {
         known.lineage.own = lag::own_id(connection)?;
     }
-    if read_only && replication.serves_reads() {
-        match lag::ask(connection) {
+    // Of the one that has the writes it is of no interest.
+    let is_measured = known.membership.reports_lag && backend.serves() != Some(true);
+    if (read_only || is_measured) && replication.serves_reads() {
+        let asked = match is_measured {
+            true => group_lag::ask(connection, &known.membership.cluster),
+            false => lag::ask(connection),
+        };
+        match asked {
             Ok(replicating) => {
                 known.lineage.sources = replicating.sources;
                 match replicating.lag {

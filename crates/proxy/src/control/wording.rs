@@ -9,9 +9,7 @@ use crate::stats::ClientInfo;
 /// The state of a backend. One that is up and on standby plays no part by its role as long as it is read only, or is not. A replica, or
 /// another member of the primary's cluster, serves reads, unless it is lagging, or replicates from a server that does not follow the primary.
 pub(super) fn backend_state(backend: &Backend) -> &'static str {
-    let replication = backend.replication();
-    let serves_reads = replication.serves_reads();
-    let has_reads = serves_reads && backend.health().read_only() == Some(true);
+    let serves_reads = backend.replication().serves_reads();
     match (backend.is_up(), backend.serves()) {
         (false, _) => "down",
         (true, _) if backend.is_drained() => "drained",
@@ -19,7 +17,7 @@ pub(super) fn backend_state(backend: &Backend) -> &'static str {
         (true, _) if backend.is_desynced() => "desynced",
         (true, _) if backend.has_wrong_source() => "wrong source",
         (true, _) if backend.serves_part(Part::Reads) == Some(true) && serves_reads => "replica",
-        (true, _) if has_reads && !replication.keeps_up() => "lagging",
+        (true, _) if backend.is_lagging() => "lagging",
         (true, Some(false)) => "standby",
         (true, _) => "up",
     }

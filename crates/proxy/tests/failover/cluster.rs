@@ -1,13 +1,15 @@
 //! A proxy in front of a cluster of three servers.
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
+use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::Proxy;
 use onecopy_proxy::config::{Mode, ReplicaReads};
 use onecopy_testkit::server::Server;
 
-use crate::pair::{self, state_of};
-use crate::replication::until;
+use crate::pair::{self, connect, state_of};
+use crate::replication::{direct, run_all, until};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
@@ -52,4 +54,81 @@ impl Cluster {
         let mut admin = pair::admin(&self.proxy);
         NAMES.map(|name| state_of(&mut admin, name))
     }
+}
+
+const TABLES: &[&str] = &[
+    "CREATE TABLE test.ten (a INT PRIMARY KEY)",
+    "INSERT INTO test.ten VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+    "CREATE TABLE test.bulk (a INT PRIMARY KEY, b INT)",
+    "INSERT INTO test.bulk SELECT a.a + 10 * b.a + 100 * c.a + 1000 * d.a, 0 FROM test.ten a, test.ten b, test.ten c, test.ten d",
+    "CREATE TABLE test.own (id INT PRIMARY KEY, number BIGINT)",
+    "INSERT INTO test.own VALUES (1, 0)",
+];
+
+/// `ER_LOCK_DEADLOCK`, `ER_ERROR_DURING_COMMIT` and `ER_TRANSACTION_ROLLBACK_DURING_COMMIT`: another member has changed the same row,
+/// and its change has not come here yet.
+const CONFLICTS: [u16; 3] = [1213, 1180, 3101];
+
+/// What is done again where the writes have gone to another member, and the last ones have not come there yet.
+fn change(conn: &mut Connection, sql: &str) {
+    while let Err(error) = conn.run(sql) {
+        let is_conflict = error
+            .server()
+            .is_some_and(|server| CONFLICTS.contains(&server.code));
+        assert!(is_conflict, "{sql}: {error}");
+    }
+}
+
+/// Pairs of a write and a read of one session, while the members apply transactions of so many rows: no read is before its write, and
+/// some are on members that do not get the writes.
+pub(crate) fn read_own_changes(
+    cluster: &Cluster,
+    rows: u32,
+    pairs: u64,
+    mut in_front_of: impl FnMut(u64),
+) {
+    let first = i64::from(cluster.nodes[0].port());
+    let port = |conn: &mut Connection| conn.query_one::<(i64,)>("SELECT @@port").unwrap().0;
+    assert_ne!(
+        port(&mut connect(&cluster.proxy)),
+        first,
+        "without a change"
+    );
+    run_all(&mut direct(&cluster.nodes[0]), TABLES);
+    let mut conn = connect(&cluster.proxy);
+    let is_over = AtomicBool::new(false);
+    let update = format!("UPDATE bulk SET b = b + 1 WHERE a < {rows}");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut conn = connect(&cluster.proxy);
+            while !is_over.load(SeqCst) {
+                change(&mut conn, &update);
+            }
+        });
+        let mut stale = Vec::new();
+        let mut read = |number: u64| {
+            in_front_of(number);
+            let update = format!("UPDATE own SET number = {number}");
+            change(&mut conn, &update);
+            let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
+            let (found, port) = read.unwrap();
+            if found != number {
+                stale.push((number, found, port));
+            }
+        };
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            (1..=pairs).for_each(&mut read);
+        }));
+        is_over.store(true, SeqCst);
+        ended.unwrap_or_else(|why| std::panic::resume_unwind(why));
+        assert!(stale.is_empty(), "{stale:?}");
+    });
+    let mut admin = pair::admin(&cluster.proxy);
+    let mut rows = admin.query("SHOW READS").unwrap();
+    let row = rows.next().unwrap().unwrap();
+    let [reads, waits, late] =
+        ["Replica", "Waits", "Ahead_of_replica"].map(|column| row.get::<u64>(column).unwrap());
+    println!("{reads} reads on other members, {waits} waits, {late} too late");
+    assert!(waits > 0 && reads > 1);
+    rows.finish().unwrap();
 }

@@ -1,13 +1,12 @@
 //! A cluster of three servers that all take writes: one of them gets them, until it is lost or not a whole member any more.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::ReplicaReads;
 use onecopy_testkit::server::{Server, ServerKind, lacks, shared, start_galera};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, read_own_changes};
 use crate::load::{CLIENTS, Load, Outcome};
 use crate::pair::{self, GRANT, TABLE, create_app, shown_of};
 use crate::replication::{PASSWORD, direct, run_all, until};
@@ -140,56 +139,9 @@ fn a_node_of_galera_that_is_no_whole_member_is_left() {
 /// Members that do not get the writes serve reads, and no session misses what it has written itself, while they apply large transactions.
 #[test]
 fn reads_on_other_members_of_galera_show_a_sessions_own_changes() {
-    const PAIRS: u64 = 200;
     let Some(nodes) = start_nodes() else {
         return;
     };
     let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
-    let ports: Vec<_> = (cluster.nodes.iter())
-        .map(|node| i64::from(node.port()))
-        .collect();
-    let client = || Connection::connect_with(&pair::client(&cluster.proxy)).unwrap();
-    let mut conn = client();
-    let port = |conn: &mut Connection| conn.query_one::<(i64,)>("SELECT @@port").unwrap().0;
-    assert!(ports[1..].contains(&port(&mut conn)), "without a change");
-    conn.run("CREATE TABLE bulk (a INT PRIMARY KEY AUTO_INCREMENT, b INT)")
-        .unwrap();
-    conn.run("INSERT INTO bulk (b) SELECT 0 FROM seq_1_to_20000")
-        .unwrap();
-    conn.run("CREATE TABLE own (id INT PRIMARY KEY, number BIGINT)")
-        .unwrap();
-    conn.run("INSERT INTO own VALUES (1, 0)").unwrap();
-    // The id that its row was given would keep the first session on the primary while it is busy.
-    let mut conn = client();
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut conn = client();
-            while !is_over.load(SeqCst) {
-                conn.run("UPDATE bulk SET b = b + 1").unwrap();
-            }
-        });
-        let (mut elsewhere, mut stale) = (0, Vec::new());
-        for number in 1..=PAIRS {
-            conn.run(format!("UPDATE own SET number = {number}"))
-                .unwrap();
-            let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
-            let (found, port) = read.unwrap();
-            elsewhere += u64::from(port != ports[0]);
-            if found != number {
-                stale.push((number, found, port));
-            }
-        }
-        is_over.store(true, SeqCst);
-        assert!(stale.is_empty(), "{stale:?}");
-        assert!(elsewhere > 0);
-    });
-    let mut admin = pair::admin(&cluster.proxy);
-    let mut rows = admin.query("SHOW READS").unwrap();
-    let row = rows.next().unwrap().unwrap();
-    let [reads, waits, late] =
-        ["Replica", "Waits", "Ahead_of_replica"].map(|column| row.get::<u64>(column).unwrap());
-    println!("{reads} reads on other members, {waits} waits, {late} too late");
-    assert!(waits > 0 && reads > 0);
-    rows.finish().unwrap();
+    read_own_changes(&cluster, 10_000, 200, |_| {});
 }

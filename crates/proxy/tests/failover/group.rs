@@ -1,12 +1,15 @@
-//! A group of three MySQL servers that elects its primary by itself.
+//! A group of three MySQL servers that elects its primary by itself, or in which all take writes.
 
 use std::net::TcpListener;
+use std::time::Duration;
+
+use onecopy_proxy::config::ReplicaReads;
 
 use onecopy_testkit::server::{Server, ServerKind, lacks, shared};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, read_own_changes};
 use crate::load::{CLIENTS, Load};
-use crate::pair::{self, GRANT, create_app, shown_of};
+use crate::pair::{self, GRANT, connect, create_app, metric_of, shown_of};
 use crate::replication::{PASSWORD, direct, replicating, run_all, until};
 
 /// Pieces of work before and after.
@@ -27,6 +30,11 @@ fn start() -> Option<Cluster> {
 
 /// `None` where the servers have no group replication, which is said.
 pub(crate) fn start_nodes() -> Option<Vec<Server>> {
+    start_nodes_with(&[])
+}
+
+/// The same with these settings for each of them.
+fn start_nodes_with(settings: &[&str]) -> Option<Vec<Server>> {
     if shared().kind() == ServerKind::MariaDb {
         lacks("group replication", "MariaDB has Galera");
         return None;
@@ -47,6 +55,7 @@ pub(crate) fn start_nodes() -> Option<Vec<Server>> {
             &["INSTALL PLUGIN group_replication SONAME 'group_replication.so'"],
         );
         run_all(&mut conn, JOIN);
+        run_all(&mut conn, settings);
         run_all(
             &mut conn,
             &[
@@ -139,4 +148,62 @@ fn a_primary_of_a_group_that_is_killed_loses_no_commit() {
         why.contains("1 of the 2 members of its group are unreachable"),
         "{why}"
     );
+}
+
+/// All of them take writes. Each numbers its transactions in a range of its own, and exhausts that soon.
+const MULTI_PRIMARY: &[&str] = &[
+    "SET GLOBAL group_replication_single_primary_mode = OFF",
+    "SET GLOBAL group_replication_gtid_assignment_block_size = 20",
+];
+
+#[test]
+fn reads_on_secondaries_of_a_group_show_a_sessions_own_changes() {
+    let Some(nodes) = start_nodes() else { return };
+    let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
+    read_own_changes(&cluster, 200, 100, |_| {});
+}
+
+/// The writes go to one of them, and to another one from time to time.
+#[test]
+fn reads_on_equal_members_of_a_group_show_a_sessions_own_changes() {
+    let Some(nodes) = start_nodes_with(MULTI_PRIMARY) else {
+        return;
+    };
+    let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
+    let mut admin = pair::admin(&cluster.proxy);
+    read_own_changes(&cluster, 200, 100, |number| {
+        let (back, away) = match number {
+            20 | 60 => ("two", "one"),
+            40 | 80 => ("one", "two"),
+            _ => return,
+        };
+        admin.run(format!("RESUME BACKEND {back}")).unwrap();
+        admin.run(format!("DRAIN BACKEND {away}")).unwrap();
+    });
+}
+
+/// What one of them says of its lag counts, also where it takes writes itself.
+#[test]
+fn members_of_a_group_that_are_behind_serve_no_reads() {
+    for settings in [&[][..], MULTI_PRIMARY] {
+        let Some(nodes) = start_nodes_with(settings) else {
+            return;
+        };
+        let reads = ReplicaReads {
+            max_lag: Some(Duration::from_secs(1)),
+            ..ReplicaReads::default()
+        };
+        let cluster = Cluster::start_reading(nodes, reads);
+        let mut conn = connect(&cluster.proxy);
+        let mut holder = direct(&cluster.nodes[1]);
+        // What comes to this table waits there, and all that comes behind it.
+        holder.run("LOCK TABLES test.done READ").unwrap();
+        conn.run("INSERT INTO done (id, part) VALUES (1, 0)")
+            .unwrap();
+        cluster.await_states(["up", "lagging", "replica"]);
+        let lag = metric_of(&cluster.proxy, "two", "replication_lag_transactions");
+        assert_eq!(lag, 1.);
+        holder.run("UNLOCK TABLES").unwrap();
+        cluster.await_states(["up", "replica", "replica"]);
+    }
 }

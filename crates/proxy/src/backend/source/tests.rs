@@ -5,7 +5,7 @@ use std::time::Duration;
 use onecopy_net::Endpoint;
 
 use super::*;
-use crate::backend::{Backends, Lag};
+use crate::backend::{Backends, Lag, Standing};
 use crate::config::{BackendConfig, ReplicaReads, Role};
 
 fn id(number: u32) -> ServerId {
@@ -133,6 +133,40 @@ fn members_of_the_primarys_cluster_are_as_good_as_the_primary() {
     member(&all[0]);
     member(&all[1]);
     assert_eq!(wrong(&all), [false; 3]);
+}
+
+/// A group that follows the primary's: one of its members replicates from there, and the others from it.
+#[test]
+fn members_of_another_group_serve_reads_where_one_of_them_follows_the_primary() {
+    let all = backends(3, LIMIT);
+    finds(&all[0], 1, &[]);
+    let member = |backend: &Backend, number, source| {
+        let from = |number, uuid: &str| Source {
+            id: ServerId {
+                number,
+                uuid: uuid.into(),
+            },
+            address: "db:3306".into(),
+        };
+        let mut sources = vec![from(0, "b")];
+        sources.extend(Option::map(source, |number| from(number, "")));
+        backend.replication().set_lag(Some(Lag::default()));
+        let own = id(number);
+        backend.note_lineage(Lineage { own, sources });
+        let membership = Membership {
+            standing: Standing::Full,
+            cluster: "b".into(),
+            reports_lag: true,
+        };
+        backend.set_part(Some(true), membership);
+    };
+    member(&all[2], 3, None);
+    assert_eq!(wrong(&all), [false, false, true], "nobody follows");
+    member(&all[1], 2, Some(1));
+    assert_eq!(wrong(&all), [false; 3]);
+    all[1].replication().set_lag(None);
+    member(&all[2], 3, None);
+    assert_eq!(wrong(&all), [false, false, true], "it does not keep up");
 }
 
 #[test]

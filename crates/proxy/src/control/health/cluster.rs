@@ -29,9 +29,12 @@ pub(super) struct Answer {
 
 impl Answer {
     fn of(cluster: &str, standing: Standing, warning: Option<String>) -> Self {
-        let cluster = cluster.into();
         Self {
-            membership: Membership { standing, cluster },
+            membership: Membership {
+                standing,
+                cluster: cluster.into(),
+                reports_lag: false,
+            },
             warning,
         }
     }
@@ -137,8 +140,8 @@ fn ask_group(connection: &mut Connection) -> Result<Answer, Error> {
 
 /// `own` is empty where group replication does not run.
 fn answer_of_group(own: &str, group: &str, members: usize, lost: usize) -> Answer {
-    match own {
-        "" | "OFFLINE" => Answer::default(),
+    let mut answer = match own {
+        "" | "OFFLINE" => return Answer::default(),
         "ONLINE" if lost * 2 >= members => {
             let why = format!("{lost} of the {members} members of its group are unreachable");
             Answer::of(group, Standing::Out, Some(why))
@@ -148,7 +151,9 @@ fn answer_of_group(own: &str, group: &str, members: usize, lost: usize) -> Answe
             let why = format!("it is not an online member of its group: MEMBER_STATE is {state}");
             Answer::of(group, Standing::Out, Some(why))
         }
-    }
+    };
+    answer.membership.reports_lag = true;
+    answer
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ const QUESTIONS: [(&str, &str); 2] = [
     ("SHOW ALL SLAVES STATUS", "Seconds_Behind_Master"),
 ];
 
+/// What a MySQL calls those between the members of its group.
+const CHANNELS_OF_GROUP: &str = "group_replication_";
+
 /// What a server says of its replication.
 #[derive(Debug)]
 pub(super) struct Replicating {
@@ -25,14 +28,32 @@ pub(super) struct Replicating {
 /// # Errors
 /// As the server's, as where the login must not ask.
 pub(super) fn ask(connection: &mut Connection) -> Result<Replicating, Error> {
-    let is_mariadb = connection.server_version().contains("MariaDB");
-    let (sql, _) = QUESTIONS[usize::from(is_mariadb)];
-    let mut rows = connection.query(sql)?;
-    let mut replicating = Replicating {
+    let nothing = Replicating {
         lag: Err("it replicates from no server".to_owned()),
         sources: Vec::new(),
     };
+    ask_beside(connection, nothing)
+}
+
+/// The same of a member of a group: what it replicates from other servers counts beside what it has of its group.
+///
+/// # Errors
+/// As of [`ask`].
+pub(super) fn ask_beside(
+    connection: &mut Connection,
+    mut replicating: Replicating,
+) -> Result<Replicating, Error> {
+    let is_mariadb = connection.server_version().contains("MariaDB");
+    let (sql, _) = QUESTIONS[usize::from(is_mariadb)];
+    let mut rows = connection.query(sql)?;
     while let Some(row) = rows.next()? {
+        if !is_mariadb
+            && row
+                .get::<&str>("Channel_Name")?
+                .starts_with(CHANNELS_OF_GROUP)
+        {
+            continue;
+        }
         let is_first = replicating.sources.is_empty();
         replicating.lag = match (replicating.lag, lag(&row, is_mariadb)?) {
             (_, first) if is_first => first,

@@ -52,7 +52,7 @@ pub(super) struct ReadSplit {
     own: Position,
     /// There may be one that was reported under another name.
     has_hidden: bool,
-    /// Statements that may have been some, and how many of them a member of Galera is known to have.
+    /// Statements that may have been some, and how many of them a member of the primary's cluster is known to have.
     changes: u64,
     synced: Option<(Weak<Backend>, u64)>,
     /// There are some that nothing tells of: only members of the primary's cluster can be waited for.
@@ -64,7 +64,7 @@ pub(super) struct ReadSplit {
 }
 
 impl ReadSplit {
-    /// Whether a member of Galera is known to have all of the session's own changes.
+    /// Whether a member of the primary's cluster is known to have all of the session's own changes.
     fn is_synced(&self, backend: &Arc<Backend>) -> bool {
         let mut synced = self.synced.iter();
         synced.any(|(one, changes)| {
@@ -323,11 +323,11 @@ impl Session {
         if exchange.error().is_none() && exchange.value.as_deref() == Some(b"0") {
             reads.has_waited = true;
             let backend = connection.place.backend();
-            if is_galera(connection) {
-                reads.synced = Some((Arc::downgrade(backend), reads.changes));
-                return;
+            match backend.is_member() {
+                true => reads.synced = Some((Arc::downgrade(backend), reads.changes)),
+                false => backend.replication().note_reached(&reads.own),
             }
-            return backend.replication().note_reached(&reads.own);
+            return;
         }
         connection.has_diagnostics |= exchange.error().is_some();
         reads.has_turned = false;
@@ -487,16 +487,19 @@ impl Pooled {
             return Wait::Needless;
         }
         let backend = connection.place.backend();
+        let is_member = backend.is_member();
+        if is_member && reads.is_synced(backend) {
+            return Wait::Needless;
+        }
         if is_galera(connection) {
-            return match reads.is_synced(backend) {
-                true => Wait::Needless,
-                false => Wait::For(SYNC.to_owned()),
-            };
+            return Wait::For(SYNC.to_owned());
         }
         if reads.has_untold {
             return Wait::InVain;
         }
-        if reads.own.is_empty() || backend.replication().has(&reads.own) {
+        // A member of a group has not all that was numbered before.
+        let is_there = || !is_member && backend.replication().has(&reads.own);
+        if reads.own.is_empty() || is_there() {
             return Wait::Needless;
         }
         let own = reads.own.text();
