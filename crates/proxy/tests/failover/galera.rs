@@ -63,7 +63,7 @@ fn check(outcome: &Outcome, node: &Server) {
 
 #[test]
 fn a_node_of_galera_that_is_killed_loses_no_commit() {
-    for _ in 0..crate::lost::rounds().div_ceil(10) {
+    for _ in 0..crate::lost::rounds().div_ceil(3) {
         let Some(mut cluster) = start() else {
             return;
         };

@@ -15,7 +15,7 @@ use crate::common::{connect, listener, loopback, server_port, until, url};
 
 /// What was written so far.
 #[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Page(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -29,7 +29,8 @@ impl Write for Page {
 }
 
 impl Page {
-    fn lines(&self, event: &str) -> Vec<String> {
+    /// Those of one kind.
+    pub(crate) fn lines(&self, event: &str) -> Vec<String> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         let event = format!("\"event\":\"{event}\"");
         let lines = text.lines().filter(|line| line.contains(&event));
@@ -37,7 +38,7 @@ impl Page {
     }
 }
 
-fn start(page: &Page, change: impl FnOnce(&mut Config)) -> Proxy {
+pub(crate) fn start(page: &Page, change: impl FnOnce(&mut Config)) -> Proxy {
     let mut config = Config {
         workers: 1,
         listeners: vec![listener(vec![BackendConfig::new(loopback(server_port()))])],

@@ -11,6 +11,7 @@ mod kill;
 mod log;
 mod metrics;
 mod page;
+mod pins;
 #[path = "../pooled/common.rs"]
 #[allow(dead_code)]
 mod pooled;

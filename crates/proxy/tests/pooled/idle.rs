@@ -54,3 +54,71 @@ fn connections_are_closed_before_their_server_closes_them() {
     assert_eq!(front.counted("Aborted_clients"), before);
     assert_eq!(text(&mut client, "SELECT @@wait_timeout"), "2");
 }
+
+/// The server closes each connection that nobody has used for a second.
+#[test]
+fn clients_that_come_seldom_get_no_error_where_the_server_keeps_nothing() {
+    let front = Front::start(|_| {});
+    front.direct().run("SET GLOBAL wait_timeout = 1").unwrap();
+    let mut clients: Vec<_> = (0..3).map(|_| front.connect()).collect();
+    // About when the server does it, before and after.
+    for millis in [300, 700, 950, 990, 1_010, 1_050, 1_400] {
+        for client in &mut clients {
+            client.run("BEGIN").unwrap();
+        }
+        for client in &mut clients {
+            client.run("COMMIT").unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(millis));
+        for (number, client) in clients.iter_mut().enumerate() {
+            let sql = format!("SELECT {number}");
+            assert_eq!(text(client, &sql), number.to_string(), "{millis} ms");
+        }
+    }
+}
+
+#[test]
+fn connections_are_made_anew_at_the_end_of_their_lifetime() {
+    const IDS: &str = "SELECT GROUP_CONCAT(ID ORDER BY ID) FROM information_schema.PROCESSLIST WHERE USER = 'app'";
+    for lifetime in [Some(Duration::from_millis(400)), None] {
+        let front = Front::start(|listener| {
+            listener.pool.lifetime = lifetime;
+            listener.pool.min = 2;
+        });
+        let mut direct = front.direct();
+        let mut client = front.connect();
+        client.run("DO 1").unwrap();
+        // One that is in use, and one that nobody uses.
+        until("two", || text(&mut direct, COUNT) == "2");
+        let before = text(&mut direct, IDS);
+        let mut ids = || {
+            // No client notices.
+            assert_eq!(text(&mut client, "SELECT 7"), "7");
+            text(&mut direct, IDS)
+        };
+        let is_kept = |now: &str| {
+            before
+                .split(',')
+                .any(|id| now.split(',').any(|one| one == id))
+        };
+        match lifetime {
+            Some(_) => until("other connections", || !is_kept(&ids())),
+            None => {
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_secs(1) {
+                    assert_eq!(ids(), before);
+                }
+            }
+        }
+        // A transaction is not interrupted.
+        direct.run("CREATE TABLE test.aged (id INT)").unwrap();
+        direct.run("GRANT INSERT ON test.aged TO app@'%'").unwrap();
+        let mut conn = front.connect();
+        conn.run("BEGIN").unwrap();
+        conn.run("INSERT INTO test.aged VALUES (1)").unwrap();
+        std::thread::sleep(Duration::from_millis(800));
+        conn.run("INSERT INTO test.aged VALUES (2)").unwrap();
+        conn.run("COMMIT").unwrap();
+        assert_eq!(text(&mut direct, "SELECT COUNT(*) FROM test.aged"), "2");
+    }
+}
