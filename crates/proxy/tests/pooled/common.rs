@@ -173,7 +173,7 @@ pub(crate) fn text(conn: &mut Connection, sql: &str) -> String {
 }
 
 /// With a log for people who look for a fault, where they ask for it.
-fn start(config: Config) -> Proxy {
+pub(crate) fn start(config: Config) -> Proxy {
     match std::env::var_os("ONECOPY_TEST_LOG") {
         None => Proxy::start(config).unwrap(),
         Some(_) => Proxy::start_logging(config, std::io::stderr()).unwrap(),

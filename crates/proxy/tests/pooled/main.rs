@@ -3,6 +3,7 @@
 
 mod common;
 mod cut_short;
+mod cuts;
 mod fair;
 mod gone;
 mod idle;

@@ -10,7 +10,7 @@ use onecopy_proxy::config::{
 };
 use onecopy_testkit::server::Server;
 
-use crate::common::{loopback, text};
+use crate::common::{loopback, start, text};
 
 /// A server of one's own, whose counters nobody else changes, and a proxy in front of it.
 pub(crate) struct Front {
@@ -34,7 +34,7 @@ impl Front {
             ..ListenerConfig::default()
         };
         change(&mut listener);
-        let proxy = Proxy::start(Config {
+        let proxy = start(Config {
             workers: 2,
             health: HealthConfig {
                 interval: None,
@@ -43,10 +43,7 @@ impl Front {
             listeners: vec![listener],
             ..Config::default()
         });
-        let front = Self {
-            server,
-            proxy: proxy.unwrap(),
-        };
+        let front = Self { server, proxy };
         front.make_account("first");
         front
     }

@@ -158,8 +158,14 @@ impl Session {
         }
         let is_under_way = !is_idle || pooled.exchange.is_some();
         let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
+        // It is about the connection alone, or is known to be unknown without it.
+        let is_of_connection = matches!(
+            pooled.after,
+            After::Trackers | After::Forgotten | After::OwnChange | After::Barrier
+        );
         let can_do_without = match (&pooled.exchange, is_idle) {
             (None, true) => pooled.ahead.is_empty() && cleared == 0,
+            (Some(_), true) if is_of_connection => cleared == 0,
             // What comes before a command, of which nothing was sent yet.
             (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;
@@ -379,6 +385,7 @@ impl Pooled {
             || status.intersects(IN_TRANSACTION)
             || self.has_insert_id
             || self.has_collation
+            || self.has_mode
             || self.has_switches
             || self.may_be_in_transaction
             || self.has_characteristics

@@ -140,7 +140,10 @@ impl Session {
         pooled.may_be_in_transaction = failed && !status.contains(StatusFlags::AUTOCOMMIT);
         let is_reset = std::mem::take(&mut pooled.current.is_reset) && !failed;
         if is_reset {
+            // What the client has set its trackers to may have hidden a change of the schema, until that is asked for.
+            let is_hidden = pooled.pins.iter().any(|pin| pin == Pin::SessionTrack);
             pooled.was_reset();
+            pooled.has_unreported |= is_hidden;
             if let Some(connection) = &mut pooled.connection {
                 connection.prepared.clear();
                 connection.last_insert_id = Some(0);

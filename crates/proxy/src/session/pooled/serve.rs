@@ -489,7 +489,7 @@ impl Session {
         match after {
             After::Reply | After::Wait | After::Barrier => {}
             After::Trackers => {
-                // What the client has set its trackers to may have hidden a change.
+                pooled.has_unreported = false;
                 let value = exchange.value.as_deref();
                 let schema = value.filter(|value| !value.is_empty()).map(Box::from);
                 pooled.wanted = Arc::new(pooled.wanted.with_schema(schema));
