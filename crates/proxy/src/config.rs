@@ -31,6 +31,7 @@ pub use check::{ConfigError, PoolError};
 pub use compression::Offered;
 pub use digests::DigestsConfig;
 pub use discovery::DiscoveryConfig;
+pub(crate) use discovery::MOST_DISCOVERED;
 pub use file::{DEFAULTS, FileError, endpoint};
 pub use onecopy_pool::Rate;
 pub use pooling::{AccountConfig, Consistency, Mode, PoolConfig, Reads, ReplicaReads};

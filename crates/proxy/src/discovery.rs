@@ -19,7 +19,7 @@ use onecopy_net::evented::Address;
 use onecopy_net::{Endpoint, TlsCache, TlsConnector};
 
 use crate::backend::{Backend, Member};
-use crate::config::{BackendConfig, LogLevel, Role};
+use crate::config::{BackendConfig, LogLevel, MOST_DISCOVERED, Role};
 use crate::listener::Listener;
 use crate::resolve::resolve;
 use crate::running::Running;
@@ -29,9 +29,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A name that is not found is looked up again after so long.
 const AGAIN: Duration = Duration::from_secs(30);
-
-/// So many are found by one listener at most, whatever servers tell.
-const MOST: usize = 64;
 
 /// What is known of one listener's servers.
 #[derive(Default)]
@@ -208,7 +205,7 @@ fn find(all: &[Arc<Backend>], mut addresses_of: impl FnMut(&Endpoint) -> Vec<Add
                 Role::Any if member.is_replica => {
                     "it is a replica of one with role \"any\", and would get writes"
                 }
-                _ if found.servers.len() >= MOST => "there are too many",
+                _ if found.servers.len() >= MOST_DISCOVERED => "there are too many",
                 _ => "",
             };
             if !why.is_empty() {

@@ -1,13 +1,14 @@
 //! Descriptors: how many the process may have, for how many sessions they do, and what is kept back of them.
 //!
-//! A session takes two, its client's and its backend's. Where sessions could take all, nobody could be told why he is not served,
-//! health checks would find no backend, and monitoring would find no proxy. So sessions get what the rest does not need:
+//! A session takes two, its client's and its backend's. Where all listeners are pooled it takes its client's, and the pools have as many as
+//! they may make. Where sessions could take all, nobody could be told why he is not served, health checks would find no backend, and
+//! monitoring would find no proxy. So sessions get what the rest does not need:
 //!
 //! ```text
 //!   limit = open at the start + listeners + control + checks     kept back
 //!         + refused clients + servers that have not greeted      a sixteenth each, at most as many as there may be
 //!         + clients that wait                                    at most a quarter
-//!         + 2 x sessions
+//!         + 2 x sessions, or sessions + `max` of each pool
 //! ```
 
 use std::io;
@@ -15,7 +16,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use crate::config::Config;
+use crate::config::{Config, ListenerConfig, MOST_DISCOVERED};
 
 /// For the control listeners' clients, 32 over HTTP and 16 administrators with two each, and one more that replaces another; for
 /// connections of the proxy's own, files and look-ups.
@@ -91,7 +92,7 @@ impl OpenFiles {
             return most;
         };
         let listeners = config.listeners.iter();
-        let each = |listener: &crate::config::ListenerConfig| {
+        let each = |listener: &ListenerConfig| {
             // A check of each backend at a time.
             listener.listen.len() + listener.backends.len()
         };
@@ -104,7 +105,9 @@ impl OpenFiles {
             true => 0,
             false => config.queue_length.min(left / 4),
         };
-        let sessions = left.saturating_sub(refused + ungreeted + queue) / 2;
+        let left = left.saturating_sub(refused + ungreeted + queue);
+        let of_pools = most_of_pools(config).map(|connections| left.saturating_sub(connections));
+        let sessions = of_pools.unwrap_or_default().max(left / 2);
         Room {
             // With fewer than one there would be no proxy.
             sessions: most.sessions.min(sessions.max(1)),
@@ -123,6 +126,18 @@ impl OpenFiles {
              refused with error 1040; raise the limit (ulimit -n, LimitNOFILE=) or lower max-connections"
         ))
     }
+}
+
+/// As many connections to servers as there may be, whatever the number of sessions; `None` where that bounds them.
+fn most_of_pools(config: &Config) -> Option<usize> {
+    let of_each = |listener: &ListenerConfig| {
+        let found = listener.discovery.map_or(0, |_| MOST_DISCOVERED);
+        let servers = listener.backends.len() + found;
+        let is_pooled = listener.mode.is_pooled();
+        is_pooled.then(|| listener.pool.max.saturating_mul(servers))
+    };
+    let sum: Option<usize> = config.listeners.iter().map(of_each).sum();
+    sum.filter(|_| !config.listeners.is_empty())
 }
 
 /// The most refused clients that are waited for.
@@ -152,6 +167,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::config::Mode;
 
     fn room(limit: usize, change: impl FnOnce(&mut Config)) -> Room {
         let mut config = Config::default();
@@ -182,6 +198,31 @@ mod tests {
             config.web.listen = crate::config::endpoint("127.0.0.1:9105").ok();
         });
         assert_eq!((page.sessions, page.refused), (45, 6));
+        // Those of pools are shared.
+        let listener = |mode, max| {
+            let mut listener = ListenerConfig {
+                mode,
+                ..ListenerConfig::default()
+            };
+            listener.pool.max = max;
+            let backend = crate::config::endpoint("127.0.0.1:3306").unwrap();
+            listener.backends = vec![crate::config::BackendConfig::new(backend); 2];
+            listener
+        };
+        let pass = room(300, |config| {
+            config.listeners = vec![listener(Mode::Pass, 10)]
+        });
+        let pooled = |max| {
+            let all = vec![
+                listener(Mode::Transaction, max),
+                listener(Mode::Session, max),
+            ];
+            room(300, |config| config.listeners = all).sessions
+        };
+        assert_eq!((pass.sessions, pooled(10)), (72, 103));
+        assert_eq!(pooled(1_000), 71, "two each do");
+        let both = vec![listener(Mode::Transaction, 10), listener(Mode::Pass, 10)];
+        assert_eq!(room(300, |config| config.listeners = both).sessions, 71);
         // One session at least.
         assert_eq!(room(20, |_| {}).sessions, 1);
     }

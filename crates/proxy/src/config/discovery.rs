@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::{BackendConfig, ListenerConfig};
 
+/// So many are found by one listener at most, whatever servers tell.
+pub(crate) const MOST_DISCOVERED: usize = 64;
+
 /// How a listener finds servers that are not configured: those that its servers tell of.
 ///
 /// A server is asked for its replicas (those with `report_host`, or `report-host` in its file), and for the other members of its Galera

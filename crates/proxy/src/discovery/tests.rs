@@ -134,10 +134,10 @@ fn what_cannot_be_used_is_named() {
     assert!(all.left_out[0].contains("role \"any\""), "{all:?}");
     assert!(all.left_out[1].contains("</script>\\u{1b}[2J"), "{all:?}");
     assert!(all.left_out[2].contains("port 0"), "{all:?}");
-    let many = (2..=u16::try_from(MOST).unwrap() + 9).map(|at| replica(at.into(), at));
+    let many = (2..=u16::try_from(MOST_DISCOVERED).unwrap() + 9).map(|at| replica(at.into(), at));
     let one = server(1, Role::Primary, many.collect(), Vec::new());
     let (names, all) = found(&[one]);
-    assert_eq!((names.len(), all.left_out.len()), (MOST, 8));
+    assert_eq!((names.len(), all.left_out.len()), (MOST_DISCOVERED, 8));
 }
 
 #[test]
