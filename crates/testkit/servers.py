@@ -51,7 +51,7 @@ TESTS = {
               "-p", "onecopy-proxy",
               "--test", "server", "--test", "alloc", "--test", "sql", "--test", "tour", "--test", "bench", "--test", "transfer",
               "--test", "sessions", "--test", "account", "--test", "compression", "--test", "insight", "--test", "pooled",
-              "--test", "accounts_pooled", "--test", "failover", "--test", "mirror", "--test", "takeover", "--test", "cuts"],
+              "--test", "accounts_pooled", "--test", "failover", "--test", "mirror", "--test", "mirror_packets", "--test", "takeover", "--test", "cuts"],
     "valkey": ["-p", "onecopy-valkey", "-p", "onecopy", "-p", "onecopy-testkit",
                "--test", "server", "--test", "shared", "--test", "commands", "--test", "cluster", "--test", "sentinel",
                "--test", "pool", "--test", "streams", "--test", "typed", "--test", "caching", "--test", "valkey",

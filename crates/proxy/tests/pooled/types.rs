@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
-use onecopy_mysql::{Param, Statement};
-use onecopy_proxy::config::Mode;
+use onecopy_mysql::{Error, Param, Statement};
+use onecopy_proxy::config::{Mode, Rate};
 
 use crate::common::Pooled;
 
@@ -61,9 +61,13 @@ impl Client {
     }
 
     fn execute(&mut self, change: Change, params: &[Param<'_>]) -> String {
+        self.try_execute(change, params).unwrap()
+    }
+
+    fn try_execute(&mut self, change: Change, params: &[Param<'_>]) -> Result<String, Error> {
         *self.change.lock().unwrap() = change;
-        let mut rows = self.conn.execute(&self.statement, params).unwrap();
-        rows.next().unwrap().unwrap().get(0).unwrap()
+        let mut rows = self.conn.execute(&self.statement, params)?;
+        Ok(rows.next()?.unwrap().get(0).unwrap())
     }
 }
 
@@ -135,4 +139,33 @@ fn the_types_of_thousands_of_parameters_are_kept_wherever_they_are_cut() {
     let [begin, end] = types_of(MANY);
     let cuts = [[0, 4, 14], around(begin), around(16 << 10), around(end)];
     follow_each_other(MANY, cuts.into_iter().flatten());
+}
+
+/// Clients send them once, and not again where their first execution was refused.
+#[test]
+fn the_types_of_an_execution_that_is_refused_hold_for_the_next_one() {
+    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
+        config.listeners[0].accounts[0].statement_rate = Some(Rate {
+            per_second: 4,
+            burst: 8,
+        });
+    });
+    let mut client = Client::connect(&pooled, 1);
+    let [types, no_types] = [false, true].map(|without_types| Change {
+        without_types,
+        cut: 0,
+    });
+    let number = [Param::from(7_i64)];
+    let text = [Param::from("text")];
+    let is_refused = |error: &Error| error.server().is_some_and(|error| error.code == 1226);
+    while client.try_execute(types, &number).is_ok() {}
+    assert!(is_refused(&client.try_execute(types, &text).unwrap_err()));
+    let found = loop {
+        match client.try_execute(no_types, &text) {
+            Ok(found) => break found,
+            Err(error) => assert!(is_refused(&error), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(found, "text");
 }

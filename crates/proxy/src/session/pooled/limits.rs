@@ -108,6 +108,12 @@ impl Session {
             return Err(Failure::refused_by_backend(refused.code, state, &refused.message).into());
         }
         if command == Some(CommandByte::STMT_EXECUTE) {
+            if let Some(needs) = self.keep_types() {
+                if let Phase::Pooled(pooled) = &mut self.phase {
+                    pooled.refused = Some(Box::new(refused));
+                }
+                return Ok(needs);
+            }
             self.note_refused_statement();
         }
         self.swallow(context)?;

@@ -510,6 +510,11 @@ impl Session {
             }
             After::Switches => {
                 pooled.has_switches = false;
+                if connection.is_mysql() {
+                    // It warns of those that are deprecated, also where they are only read.
+                    connection.has_diagnostics = true;
+                    pooled.last.has_own_diagnostics = false;
+                }
                 let values = exchange.value.as_deref().unwrap_or_default();
                 let (state, pin) = pooled.wanted.with_switches(&connection.baseline, values);
                 if state != *pooled.wanted {

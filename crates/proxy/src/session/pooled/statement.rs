@@ -47,6 +47,13 @@ impl Session {
                 return self.skip_command(context);
             }
             CommandByte::STMT_EXECUTE => {
+                if let Some(needs) = types_to_come(bytes, statement.parameters) {
+                    return Ok(needs);
+                }
+                // They hold for the next ones too, whatever becomes of this one.
+                if let Some(types) = types_in(bytes, statement.parameters) {
+                    keep(&mut statement.types, types);
+                }
                 if let Some(lost) = statement.lost.take() {
                     return self.refuse(*lost, context);
                 }
@@ -56,11 +63,6 @@ impl Session {
         }
         let (text, parameters) = (Arc::clone(&statement.text), statement.parameters);
         let has_cursor = pooled.held.has_cursor_of(id);
-        if command == CommandByte::STMT_EXECUTE
-            && let Some(needs) = types_to_come(bytes, parameters)
-        {
-            return Ok(needs);
-        }
         match command {
             CommandByte::STMT_CLOSE => {
                 pooled.statements.remove(id);
@@ -146,13 +148,9 @@ impl Session {
         parameters: u16,
         context: &mut Context<'_>,
     ) -> Result<Begun, End> {
-        let [types_at, types_end] = types_of(parameters);
-        let flag_at = types_at - 1;
+        let [types_at, _] = types_of(parameters);
         let bytes = self.up.pending();
-        let types = match bytes.get(flag_at) {
-            Some(1) => bytes.get(types_at..types_end),
-            _ => None,
-        };
+        let types = types_in(bytes, parameters);
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Err(End::Clean);
         };
@@ -170,11 +168,7 @@ impl Session {
             return Ok(Begun::Waits);
         };
         if let Some(types) = types {
-            for known in [&mut client.types, &mut server.types] {
-                if known.as_deref() != Some(types) {
-                    *known = Some(types.into());
-                }
-            }
+            keep(&mut server.types, types);
             return self.send_command(context);
         }
         if server.types == client.types {
@@ -212,6 +206,29 @@ impl Session {
             self.up.cleared = self.up.cleared.saturating_sub(types_at);
         }
         Ok(begun)
+    }
+
+    /// Keeps the types of an execution that is refused: its client does not send them again. `Some` while they are to come.
+    pub(super) fn keep_types(&mut self) -> Option<Begun> {
+        let bytes = self.up.pending();
+        let needs = types_to_come(bytes, 0);
+        if needs.is_some() {
+            return needs;
+        }
+        let id = bytes.get(HEADER_BYTES + 1..)?.first_chunk()?;
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return None;
+        };
+        let id = pooled.statements.resolve(u32::from_le_bytes(*id));
+        let statement = pooled.statements.get_mut(id)?;
+        let needs = types_to_come(bytes, statement.parameters);
+        if needs.is_some() {
+            return needs;
+        }
+        if let Some(types) = types_in(bytes, statement.parameters) {
+            keep(&mut statement.types, types);
+        }
+        None
     }
 
     /// Puts the backend's id of a statement into the command.
@@ -339,6 +356,19 @@ fn types_of(parameters: u16) -> [usize; 2] {
     let count = usize::from(parameters);
     let begin = EXECUTE_HEAD + count.div_ceil(8) + 1;
     [begin, begin + 2 * count]
+}
+
+/// The types that an execution has with it.
+fn types_in(bytes: &[u8], parameters: u16) -> Option<&[u8]> {
+    let [types_at, types_end] = types_of(parameters);
+    let has_some = parameters > 0 && bytes.get(types_at - 1) == Some(&1);
+    bytes.get(types_at..types_end).filter(|_| has_some)
+}
+
+fn keep(known: &mut Option<Box<[u8]>>, types: &[u8]) {
+    if known.as_deref() != Some(types) {
+        *known = Some(types.into());
+    }
 }
 
 /// What is missing of an execution's types, at most 136 KiB. All have to be there, as they are kept for executions that leave them out.

@@ -290,8 +290,8 @@ pub(super) static FREE: &[Item] = &[
         weight: 2,
         steps: |_| {
             one(format!(
-                "SHOW SESSION VARIABLES WHERE Variable_name NOT IN ({OWN}) AND Variable_name NOT LIKE 'session\\_track%' \
-                 AND Variable_name NOT LIKE '%\\_file' AND Value NOT LIKE '%onecopy-%'"
+                "SHOW SESSION VARIABLES WHERE Variable_name NOT IN ({OWN}) AND Variable_name NOT LIKE 'session|_track%' ESCAPE '|' \
+                 AND Variable_name NOT LIKE '%|_file' ESCAPE '|' AND Value NOT LIKE '%onecopy-%'"
             ))
         },
     },
