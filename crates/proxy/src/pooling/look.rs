@@ -4,10 +4,12 @@
 //! tracker tells of, on at least one of MariaDB 10.11, 11.8 and MySQL 9.7, is found here: user variables that a query assigns, named
 //! locks, `HANDLER`, backup locks, `FLUSH TABLES WITH READ LOCK`, roles, resource groups, sequences.
 
+mod calls;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub(crate) use calls::may_call_stored;
 pub(crate) use words::Reading;
 use words::{Hint, Token, Words};
 
@@ -100,6 +102,8 @@ pub(crate) enum Mention {
     Primary,
     /// `/* onecopy: replica */`
     Replica,
+    /// A function may be called that is stored on the server. It is looked for where it matters only, and [noted](Look::with) then.
+    StoredFunction,
 }
 
 /// What a query must not mention that a replica can run: what follows it would have to go there, or what came before is needed.
@@ -158,6 +162,12 @@ pub(crate) struct Look {
 impl Look {
     pub(crate) fn mentions(self, mention: Mention) -> bool {
         self.mentions & 1 << mention as u8 != 0
+    }
+
+    /// The same with a mention that was looked for beside.
+    pub(crate) fn with(mut self, mention: Mention) -> Self {
+        self.note(mention);
+        self
     }
 
     /// Whether one of the text's statements is of this kind.

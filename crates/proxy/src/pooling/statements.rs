@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::by_number::ByNumber;
-use super::look::Look;
+use super::look::{self, Look, Mention, Reading};
 use super::refusals::Refused;
 use super::rules::Rule;
 use super::state::State;
@@ -22,6 +22,29 @@ pub(crate) struct Text {
     pub(crate) meaning: State,
     /// What it says of the session's state.
     pub(crate) look: Look,
+    /// Whether it may call a stored function, once somebody had to know.
+    calls_stored: OnceLock<bool>,
+}
+
+impl Text {
+    pub(crate) fn new(sql: Box<[u8]>, meaning: State, look: Look) -> Self {
+        Self {
+            sql,
+            meaning,
+            look,
+            calls_stored: OnceLock::new(),
+        }
+    }
+
+    /// What its execution says of the session's state, where changes by stored functions are not reported.
+    #[cold]
+    pub(crate) fn look_with_calls(&self, reading: Reading) -> Look {
+        let may_call = || look::may_call_stored(&self.sql, reading);
+        match self.calls_stored.get_or_init(may_call) {
+            true => self.look.with(Mention::StoredFunction),
+            false => self.look,
+        }
+    }
 }
 
 impl PartialEq for Text {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::frame::HEADER_BYTES;
 use onecopy_mysql_proto::packet::ok::OkHeader;
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket, OkPacket, err};
 use onecopy_mysql_proto::relay::{Event, RelayError};
+use onecopy_mysql_proto::{Capabilities, StatusFlags};
 
 use super::last_result::{CLEAR, is_added_to_diagnostics};
 use super::reply::is_statement;
@@ -18,8 +18,8 @@ use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::held::LockCall;
 use crate::pooling::look::{self, Mention, Reading};
 use crate::pooling::pin::Pin;
-use crate::pooling::state;
 use crate::pooling::statements::Text;
+use crate::pooling::{setup, state};
 use crate::session::counted::Packet;
 use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
@@ -89,12 +89,25 @@ impl Session {
     }
 
     /// How the server reads this session's texts.
-    fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> Reading {
         match &self.phase {
             Phase::Pooled(pooled) => {
                 Reading::of(self.relay.status(), &pooled.wanted, pooled.key.collation)
             }
             _ => Reading::default(),
+        }
+    }
+
+    /// Whether its reply hides what a stored function has changed: MySQL tells of changes in OK packets only.
+    pub(super) fn hides_changes_of(&self, look: look::Look) -> bool {
+        match &self.phase {
+            Phase::Pooled(pooled) => {
+                let capabilities = pooled.key.capabilities;
+                look.has(look::Kind::Select)
+                    && !capabilities.contains(Capabilities::DEPRECATE_EOF)
+                    && setup::is_mysql(capabilities)
+            }
+            _ => false,
         }
     }
 
@@ -123,6 +136,12 @@ impl Session {
         };
         if bytes.len() < whole {
             look.is_partial = true;
+        }
+        if command == CommandByte::QUERY
+            && self.hides_changes_of(look)
+            && look::may_call_stored(text, self.reading())
+        {
+            look = look.with(Mention::StoredFunction);
         }
         let sets_several = match text {
             [0, 0] => Some(true),
@@ -161,7 +180,7 @@ impl Session {
             (true, Some(sql)) => {
                 let meaning = pooled.wanted.meaning();
                 pooled.current.preparing =
-                    Some(pooled.pool.texts.intern(Text { sql, meaning, look }));
+                    Some(pooled.pool.texts.intern(Text::new(sql, meaning, look)));
             }
             // It can't be prepared again elsewhere.
             (true, None) => pooled.pin(Pin::Unexplained),

@@ -207,11 +207,8 @@ impl Session {
         }
         let statement = |moved: MovedStatement| {
             let reading = Reading::of(state.status, &moved.meaning, state.collation);
-            let text = Text {
-                look: look(&moved.sql, reading),
-                sql: moved.sql,
-                meaning: moved.meaning,
-            };
+            let look = look(&moved.sql, reading);
+            let text = Text::new(moved.sql, moved.meaning, look);
             let statement = ClientStatement {
                 text: pool.texts.intern(text),
                 parameters: moved.parameters,

@@ -127,8 +127,10 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
-        // Without an OK packet the end of rows says that something has changed, and not what.
-        if status.contains(StatusFlags::SESSION_STATE_CHANGED) && !pooled.tells_all() {
+        // Without an OK packet the end of rows says that something has changed, and not what, on MySQL not even that.
+        if status.contains(StatusFlags::SESSION_STATE_CHANGED) && !pooled.tells_all()
+            || pooled.current.look.mentions(Mention::StoredFunction)
+        {
             pooled.has_unreported = true;
         }
         if let Some(has_several) = pooled.current.sets_several.filter(|_| !failed) {

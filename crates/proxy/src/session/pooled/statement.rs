@@ -95,7 +95,10 @@ impl Session {
             }
             _ => {}
         }
-        let look = text.look;
+        let mut look = text.look;
+        if command == CommandByte::STMT_EXECUTE && self.hides_changes_of(look) {
+            look = text.look_with_calls(self.reading());
+        }
         if !self.is_allowed(command, Some(id), 0, context.now) {
             return Ok(Begun::Waits);
         }
