@@ -67,7 +67,7 @@ struct State {
     exclusion: AtomicU8,
     /// In its cluster, as the last health check has found it.
     membership: Mutex<Membership>,
-    /// Of this, for each read: whether it is in one, and whether it may be behind there.
+    /// Copies of two of its fields, which each read looks at without the lock.
     is_member: AtomicBool,
     may_lag: AtomicBool,
     /// The same of what it replicates from.

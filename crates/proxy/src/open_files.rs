@@ -1,14 +1,14 @@
 //! Descriptors: how many the process may have, for how many sessions they do, and what is kept back of them.
 //!
-//! A session takes two, its client's and its backend's. Where all listeners are pooled it takes its client's, and the pools have as many as
-//! they may make. Where sessions could take all, nobody could be told why he is not served, health checks would find no backend, and
+//! A session takes two, its client's and its backend's. On a pooled listener it takes its client's, and shared connections take theirs: where
+//! all listeners are pooled, as many as the pools may make are kept back for these. Where sessions could take all, nobody could be told why he is not served, health checks would find no backend, and
 //! monitoring would find no proxy. So sessions get what the rest does not need:
 //!
 //! ```text
 //!   limit = open at the start + listeners + control + checks     kept back
 //!         + refused clients + servers that have not greeted      a sixteenth each, at most as many as there may be
 //!         + clients that wait                                    at most a quarter
-//!         + 2 x sessions, or sessions + `max` of each pool
+//!         + 2 x sessions, or sessions + `max` for each server of each pool
 //! ```
 
 use std::io;
@@ -136,7 +136,8 @@ fn most_of_pools(config: &Config) -> Option<usize> {
         let is_pooled = listener.mode.is_pooled();
         is_pooled.then(|| listener.pool.max.saturating_mul(servers))
     };
-    let sum: Option<usize> = config.listeners.iter().map(of_each).sum();
+    let mut all = config.listeners.iter().map(of_each);
+    let sum = all.try_fold(0_usize, |sum, one| Some(sum.saturating_add(one?)));
     sum.filter(|_| !config.listeners.is_empty())
 }
 

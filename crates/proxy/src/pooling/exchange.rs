@@ -24,6 +24,8 @@ pub(crate) struct Exchange {
     pub(crate) value: Option<Vec<u8>>,
     /// Payloads of OK packets that tell of changes.
     pub(crate) changes: Vec<Vec<u8>>,
+    /// The last command leaves no warnings.
+    pub(crate) clears: bool,
 }
 
 impl Exchange {
@@ -47,6 +49,7 @@ impl Exchange {
             prepared: None,
             value: None,
             changes: Vec::new(),
+            clears: false,
         }))
     }
 
@@ -58,6 +61,11 @@ impl Exchange {
     /// What the backend's last reply said of the session.
     pub(crate) fn status(&self) -> StatusFlags {
         self.relay.status()
+    }
+
+    /// Whether warnings are left of it, as of a deprecated variable that was set or read.
+    pub(crate) fn leaves_warnings(&mut self) -> bool {
+        self.relay.take_warned() && !self.clears
     }
 
     /// The payload of the first error of another command.

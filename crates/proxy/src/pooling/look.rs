@@ -102,9 +102,11 @@ pub(crate) enum Mention {
     Primary,
     /// `/* onecopy: replica */`
     Replica,
-    /// A function may be called that is stored on the server. It is looked for where it matters only, and [noted](Look::with) then.
+    /// A function may be called that is stored on the server. It is looked for separately, where it matters.
     StoredFunction,
 }
+
+const _: () = assert!((Mention::StoredFunction as u32) < u32::BITS);
 
 /// What a query must not mention that a replica can run: what follows it would have to go there, or what came before is needed.
 const NOT_ON_REPLICAS: u32 = mask(&[
@@ -164,7 +166,7 @@ impl Look {
         self.mentions & 1 << mention as u8 != 0
     }
 
-    /// The same with a mention that was looked for beside.
+    /// The same with a mention that was looked for separately.
     pub(crate) fn with(mut self, mention: Mention) -> Self {
         self.note(mention);
         self

@@ -105,13 +105,14 @@ pub(crate) fn read_own_changes(
                 change(&mut conn, &update);
             }
         });
-        let mut stale = Vec::new();
+        let (mut elsewhere, mut stale) = (0, Vec::new());
         let mut read = |number: u64| {
             in_front_of(number);
             let update = format!("UPDATE own SET number = {number}");
             change(&mut conn, &update);
             let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
             let (found, port) = read.unwrap();
+            elsewhere += u32::from(port != first);
             if found != number {
                 stale.push((number, found, port));
             }
@@ -122,6 +123,7 @@ pub(crate) fn read_own_changes(
         is_over.store(true, SeqCst);
         ended.unwrap_or_else(|why| std::panic::resume_unwind(why));
         assert!(stale.is_empty(), "{stale:?}");
+        assert!(elsewhere > 0);
     });
     let mut admin = pair::admin(&cluster.proxy);
     let mut rows = admin.query("SHOW READS").unwrap();

@@ -348,7 +348,7 @@ pub(crate) fn config(
         },
         health: HealthConfig {
             interval: Some(Duration::from_millis(200)),
-            // A primary that stands still is known to be down behind it. Where time is not measured a busy machine gets more.
+            // A primary that stands still is known to be down after it. Where time is not measured a busy machine gets more.
             timeout: Duration::from_millis(if crate::lost::is_soak() { 500 } else { 1_000 }),
             fall: 1,
             login: Some(HealthLogin {

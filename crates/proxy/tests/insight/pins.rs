@@ -104,6 +104,7 @@ fn each_pin_is_shown_counted_and_logged_once_for_a_session() {
     for reason in ["user_variable", "named_lock"] {
         assert_eq!(counted(&proxy, reason)[1], 0., "{reason}");
     }
+    until("the lines", || page.lines("session_pinned").len() >= 6);
     let lines = page.lines("session_pinned");
     let logged = |reason: &str, conn: &str| {
         let has = |line: &&String| {

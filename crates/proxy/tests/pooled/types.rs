@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::{Error, Param, Statement};
-use onecopy_proxy::config::{Mode, Rate};
+use onecopy_proxy::config::Mode;
 
 use crate::common::Pooled;
+use crate::rules::{rule, start};
 
 /// The types of so many parameters are longer than what a listener waits for of any command, 16 KiB.
 const MANY: usize = 8_000;
@@ -142,30 +143,38 @@ fn the_types_of_thousands_of_parameters_are_kept_wherever_they_are_cut() {
 }
 
 /// Clients send them once, and not again where their first execution was refused.
+fn follow_refused(parameters: usize, cuts: impl Iterator<Item = usize>) {
+    let pooled = start(vec![rule("refused", |rule| {
+        rule.digest = Some("CONCAT".into())
+    })]);
+    let refuse = |is_on: bool| {
+        let mut config = pooled.proxy.config();
+        config.listeners[0].rules[0].reject = is_on.then(|| "not now".into());
+        pooled.proxy.reload(config).unwrap();
+    };
+    let mut client = Client::connect(&pooled, parameters);
+    let numbers: Vec<_> = (0..parameters).map(|n| Param::from(n as i64)).collect();
+    let texts = vec![Param::from("text"); parameters];
+    for cut in cuts {
+        let [types, no_types] = [false, true].map(|without_types| Change { without_types, cut });
+        refuse(false);
+        client.execute(types, &numbers);
+        refuse(true);
+        let refused = client.try_execute(types, &texts).unwrap_err();
+        assert_eq!(refused.server().unwrap().code, 3164, "cut at {cut}");
+        refuse(false);
+        let found = client.execute(no_types, &texts);
+        assert!(found == "text".repeat(parameters), "cut at {cut}");
+    }
+}
+
 #[test]
 fn the_types_of_an_execution_that_is_refused_hold_for_the_next_one() {
-    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
-        config.listeners[0].accounts[0].statement_rate = Some(Rate {
-            per_second: 4,
-            burst: 8,
-        });
-    });
-    let mut client = Client::connect(&pooled, 1);
-    let [types, no_types] = [false, true].map(|without_types| Change {
-        without_types,
-        cut: 0,
-    });
-    let number = [Param::from(7_i64)];
-    let text = [Param::from("text")];
-    let is_refused = |error: &Error| error.server().is_some_and(|error| error.code == 1226);
-    while client.try_execute(types, &number).is_ok() {}
-    assert!(is_refused(&client.try_execute(types, &text).unwrap_err()));
-    let found = loop {
-        match client.try_execute(no_types, &text) {
-            Ok(found) => break found,
-            Err(error) => assert!(is_refused(&error), "{error}"),
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert_eq!(found, "text");
+    follow_refused(9, 0..60);
+}
+
+#[test]
+fn the_types_of_thousands_of_parameters_are_kept_of_a_refused_execution_too() {
+    let [begin, end] = types_of(MANY);
+    follow_refused(MANY, [0, 4, 9, begin, 16 << 10, end - 1].into_iter());
 }

@@ -8,8 +8,9 @@ use onecopy_mysql::blocking::Connection;
 use super::lag::{self, Replicating};
 use crate::backend::{Lag, ServerId, Source};
 
-/// Whether it applies what it has received, for how many milliseconds the oldest transaction that it applies now has been committed
-/// elsewhere, and how many it has received and not applied. The times are UTC inside: the session's time zone does not matter.
+/// Whether it applies what it has received, how many milliseconds ago the oldest transaction that it applies now was committed on another
+/// member, and how many it has received and not applied. In the hour that repeats when clocks are set back, the time zone of the
+/// server can make the second one an hour longer.
 const QUESTION: &str = "SELECT \
     (SELECT SERVICE_STATE FROM performance_schema.replication_applier_status WHERE CHANNEL_NAME = 'group_replication_applier'), \
     (SELECT CAST(GREATEST(0, 1000 * MAX(UNIX_TIMESTAMP(NOW(6)) - UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP))) AS UNSIGNED) \
@@ -18,7 +19,7 @@ const QUESTION: &str = "SELECT \
     (SELECT COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE FROM performance_schema.replication_group_member_stats \
         WHERE MEMBER_ID = @@global.server_uuid)";
 
-/// What it says: of its group, and of servers outside that it replicates from beside.
+/// What it says of its group, and of servers outside that it replicates from in addition.
 ///
 /// # Errors
 /// As the server's, as where the login must not ask.

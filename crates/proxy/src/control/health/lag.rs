@@ -35,7 +35,7 @@ pub(super) fn ask(connection: &mut Connection) -> Result<Replicating, Error> {
     ask_beside(connection, nothing)
 }
 
-/// The same of a member of a group: what it replicates from other servers counts beside what it has of its group.
+/// The same of a member of a group: what it replicates from other servers counts in addition to what it has of its group.
 ///
 /// # Errors
 /// As of [`ask`].

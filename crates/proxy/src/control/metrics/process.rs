@@ -46,7 +46,7 @@ impl Page {
     /// Nothing of what this system does not tell.
     pub(super) fn write_process(&mut self) {
         if let Some(open) = open_files::open_now() {
-            let help = "Open file descriptors: a session takes two.";
+            let help = "Open file descriptors: one for each client, and one for each connection to a server.";
             self.one("process_open_fds", "gauge", help, open as u64);
         }
         if let Some(limit) = open_files::limit() {

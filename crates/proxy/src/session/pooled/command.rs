@@ -31,6 +31,14 @@ const LOOK_BYTES: usize = 16 << 10;
 /// The longest text of a statement that is prepared again on other connections.
 const TEXT_BYTES: usize = 256 << 10;
 
+/// Statements that may have rows. `EXPLAIN ANALYZE` and `VALUES` are none that is known by a name.
+const ROWS: [look::Kind; 4] = [
+    look::Kind::Select,
+    look::Kind::Show,
+    look::Kind::HandlerRead,
+    look::Kind::Other,
+];
+
 /// What a server's status says of the session; the rest is of a statement.
 const LASTING: StatusFlags = StatusFlags::IN_TRANS
     .union(StatusFlags::AUTOCOMMIT)
@@ -103,9 +111,10 @@ impl Session {
         match &self.phase {
             Phase::Pooled(pooled) => {
                 let capabilities = pooled.key.capabilities;
-                look.has(look::Kind::Select)
-                    && !capabilities.contains(Capabilities::DEPRECATE_EOF)
+                let mut with_rows = ROWS.iter();
+                !capabilities.contains(Capabilities::DEPRECATE_EOF)
                     && setup::is_mysql(capabilities)
+                    && with_rows.any(|&kind| look.has(kind))
             }
             _ => false,
         }
@@ -150,6 +159,8 @@ impl Session {
         };
         let is_prepare = command == CommandByte::STMT_PREPARE;
         let is_known = whole <= TEXT_BYTES;
+        // How it is read now, wherever it is executed.
+        let reading = (is_prepare && self.hides_changes_of(look)).then(|| self.reading());
         let sql: Option<Box<[u8]>> = (is_prepare && is_known).then(|| text.into());
         let calls_lock = look.mentions(Mention::NamedLock);
         let lock_call = match command {
@@ -179,8 +190,11 @@ impl Session {
         match (is_prepare, sql) {
             (true, Some(sql)) => {
                 let meaning = pooled.wanted.meaning();
-                pooled.current.preparing =
-                    Some(pooled.pool.texts.intern(Text::new(sql, meaning, look)));
+                let text = pooled.pool.texts.intern(Text::new(sql, meaning, look));
+                if let Some(reading) = reading {
+                    text.look_with_calls(reading);
+                }
+                pooled.current.preparing = Some(text);
             }
             // It can't be prepared again elsewhere.
             (true, None) => pooled.pin(Pin::Unexplained),
@@ -389,7 +403,8 @@ impl Session {
             && connection.is_mysql()
             && (connection.has_diagnostics || replies > 0)
             && !last.has_diagnostics;
-        if std::mem::take(&mut last.is_to_clear) || is_to_clear {
+        let clears = std::mem::take(&mut last.is_to_clear) || is_to_clear;
+        if clears {
             (connection.has_diagnostics, last.has_own_diagnostics) = (false, true);
             put_packet(ahead, CommandByte::QUERY, CLEAR);
             replies += 1;
@@ -401,8 +416,9 @@ impl Session {
         // MySQL clears them at each statement.
         last.has_own_diagnostics &= !(last.has_diagnostics && connection.is_mysql());
         let sent = ahead.get(closes..).unwrap_or_default();
-        let own = Exchange::new(connection.capabilities, sent)
+        let mut own = Exchange::new(connection.capabilities, sent)
             .map_err(|_| Failure::replay("its commands can't be followed"))?;
+        own.clears = clears;
         *exchange = Some(own);
         *after = match waits {
             true => After::Command,

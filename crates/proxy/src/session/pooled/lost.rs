@@ -3,6 +3,7 @@
 //! ```text
 //!   nothing of the command was sent            --> it waits for another connection
 //!   a read was sent, nothing of its result came --> with `retry-reads` it is sent once more
+//!   the proxy saw to the connection alone       --> it has no connection
 //!   it was between the commands of a transaction --> the session ends with error 2013, the answer to the next command
 //!   anything else                              --> the session ends with error 2013
 //! ```
@@ -149,6 +150,7 @@ impl Session {
         // Whoever has gone waits for nothing.
         let is_awaited = !self.client.is_closed;
         let (is_idle, cleared) = (self.relay.is_idle(), self.up.cleared);
+        let is_answered = self.down.cleared == 0;
         let Phase::Pooled(pooled) = &mut self.phase else {
             return false;
         };
@@ -156,16 +158,16 @@ impl Session {
         if !may_be || !matches!(pooled.stage, Stage::Attached) {
             return false;
         }
-        let is_under_way = !is_idle || pooled.exchange.is_some();
         let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
-        // It is about the connection alone, or is known to be unknown without it.
+        // It concerns the connection alone, or reads go to the primary where its answer is lost.
         let is_of_connection = matches!(
             pooled.after,
             After::Trackers | After::Forgotten | After::OwnChange | After::Barrier
         );
+        let is_under_way = !is_idle || pooled.exchange.is_some() && !is_of_connection;
         let can_do_without = match (&pooled.exchange, is_idle) {
             (None, true) => pooled.ahead.is_empty() && cleared == 0,
-            (Some(_), true) if is_of_connection => cleared == 0,
+            (Some(_), true) if is_of_connection => cleared == 0 && is_answered,
             // What comes before a command, of which nothing was sent yet.
             (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;

@@ -50,6 +50,8 @@ pub(super) struct ReadSplit {
     has_waited: bool,
     /// Its own last changes.
     own: Position,
+    /// They were made in a MySQL group, whose numbers do not grow with time.
+    is_of_group: bool,
     /// There may be one that was reported under another name.
     has_hidden: bool,
     /// Statements that may have been some, and how many of them a member of the primary's cluster is known to have.
@@ -87,6 +89,7 @@ impl ReadSplit {
             has_turned: false,
             has_waited: false,
             own: Position::default(),
+            is_of_group: false,
             has_hidden: false,
             changes: 0,
             synced: None,
@@ -116,6 +119,8 @@ impl ReadSplit {
         };
         let is_known = changes.position.is_empty() || self.own.note(&changes.position);
         self.changes = changes.count;
+        // Nothing says where they were made.
+        self.is_of_group = true;
         self.has_untold = changes.has_untold;
         self.only_primary = changes.only_primary || !is_known;
     }
@@ -323,7 +328,7 @@ impl Session {
         if exchange.error().is_none() && exchange.value.as_deref() == Some(b"0") {
             reads.has_waited = true;
             let backend = connection.place.backend();
-            match backend.is_member() {
+            match backend.is_member() || reads.is_of_group {
                 true => reads.synced = Some((Arc::downgrade(backend), reads.changes)),
                 false => backend.replication().note_reached(&reads.own),
             }
@@ -377,6 +382,11 @@ enum Wait {
 /// Whether its server is a member of a cluster which has no global ids in common with the others, and other means.
 fn is_galera(connection: &Connection) -> bool {
     !connection.is_mysql() && connection.place.backend().is_member()
+}
+
+/// Whether its server is a member of a MySQL group.
+fn is_in_group(connection: &Connection) -> bool {
+    connection.is_mysql() && connection.place.backend().is_member()
 }
 
 /// Whether a command does the same on each server: it is of no use to change the connection for it.
@@ -487,8 +497,8 @@ impl Pooled {
             return Wait::Needless;
         }
         let backend = connection.place.backend();
-        let is_member = backend.is_member();
-        if is_member && reads.is_synced(backend) {
+        let is_counted = backend.is_member() || reads.is_of_group;
+        if is_counted && reads.is_synced(backend) {
             return Wait::Needless;
         }
         if is_galera(connection) {
@@ -497,8 +507,8 @@ impl Pooled {
         if reads.has_untold {
             return Wait::InVain;
         }
-        // A member of a group has not all that was numbered before.
-        let is_there = || !is_member && backend.replication().has(&reads.own);
+        // In a group, whoever has a number need not have the smaller ones.
+        let is_there = || !is_counted && backend.replication().has(&reads.own);
         if reads.own.is_empty() || is_there() {
             return Wait::Needless;
         }
@@ -518,12 +528,15 @@ impl Pooled {
     /// The primary has told of a transaction of the session's own.
     pub(super) fn note_own_change(&mut self, reported: &[u8]) {
         let is_of_primary = self.key.part == Part::Writes;
+        let is_of_group = self.connection.as_deref().is_some_and(is_in_group);
         if let Some(reads) = &mut self.reads
             && is_of_primary
             && !reported.is_empty()
-            && !reads.own.note(reported)
         {
-            self.note_untold();
+            reads.is_of_group |= is_of_group;
+            if !reads.own.note(reported) {
+                self.note_untold();
+            }
         }
     }
 

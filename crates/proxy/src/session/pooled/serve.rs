@@ -471,7 +471,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
-        let Some(exchange) = pooled.exchange.take() else {
+        let Some(mut exchange) = pooled.exchange.take() else {
             return Ok(());
         };
         let after = pooled.after;
@@ -486,6 +486,10 @@ impl Session {
         let Some(connection) = &mut pooled.connection else {
             return Ok(());
         };
+        if exchange.leaves_warnings() {
+            connection.has_diagnostics = true;
+            pooled.last.has_own_diagnostics = false;
+        }
         match after {
             After::Reply | After::Wait | After::Barrier => {}
             After::Trackers => {
@@ -510,11 +514,6 @@ impl Session {
             }
             After::Switches => {
                 pooled.has_switches = false;
-                if connection.is_mysql() {
-                    // It warns of those that are deprecated, also where they are only read.
-                    connection.has_diagnostics = true;
-                    pooled.last.has_own_diagnostics = false;
-                }
                 let values = exchange.value.as_deref().unwrap_or_default();
                 let (state, pin) = pooled.wanted.with_switches(&connection.baseline, values);
                 if state != *pooled.wanted {
