@@ -1,8 +1,9 @@
 //! Descriptors: how many the process may have, for how many sessions they do, and what is kept back of them.
 //!
-//! A session takes two, its client's and its backend's. On a pooled listener it takes its client's, and shared connections take theirs: where
-//! all listeners are pooled, as many as the pools may make are kept back for these. Where sessions could take all, nobody could be told why he is not served, health checks would find no backend, and
-//! monitoring would find no proxy. So sessions get what the rest does not need:
+//! A session takes two, its client's and its backend's. On a pooled listener it takes its client's, and shared connections take theirs:
+//! where all listeners are pooled, as many as the pools may make are kept back for these. Where sessions could take all, nobody could
+//! be told why he is not served, health checks would find no backend, and monitoring would find no proxy. So sessions get what the
+//! rest does not need:
 //!
 //! ```text
 //!   limit = open at the start + listeners + control + checks     kept back

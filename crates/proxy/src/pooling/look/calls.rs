@@ -3,11 +3,11 @@
 
 use super::words::{Reading, Token, Words};
 
-/// What may stand before `(` in a query of MySQL and is its own: functions, types, and words of the grammar. A stored function can have
-/// such a name too, but is called with its schema then. A name that is missing here costs a question.
+/// What may stand before `(` in a query of MySQL and is its own: functions, and words that are reserved. A stored function can have the
+/// name of a function too, but is called with its schema then. A name that is missing here costs a question.
 #[rustfmt::skip]
 const OWN: &[&[u8]] = &[
-    b"ABS", b"ACOS", b"ADDDATE", b"ADDTIME", b"AES_DECRYPT", b"AES_ENCRYPT", b"ALL", b"AND", b"ANY",
+    b"ABS", b"ACOS", b"ADDDATE", b"ADDTIME", b"AES_DECRYPT", b"AES_ENCRYPT", b"ALL", b"AND",
     b"ANY_VALUE", b"AS", b"ASC", b"ASCII", b"ASIN", b"ATAN", b"ATAN2", b"AVG", b"BETWEEN",
     b"BIGINT", b"BIN", b"BINARY", b"BIN_TO_UUID", b"BIT_AND", b"BIT_COUNT", b"BIT_LENGTH",
     b"BIT_OR", b"BIT_XOR", b"BY", b"CASE", b"CAST", b"CEIL", b"CEILING", b"CHAR",
@@ -15,7 +15,7 @@ const OWN: &[&[u8]] = &[
     b"COMPRESS", b"CONCAT", b"CONCAT_WS", b"CONNECTION_ID", b"CONV", b"CONVERT", b"CONVERT_TZ",
     b"COS", b"COT", b"COUNT", b"CRC32", b"CROSS", b"CUME_DIST", b"CURDATE", b"CURRENT_DATE",
     b"CURRENT_TIME", b"CURRENT_TIMESTAMP", b"CURRENT_USER", b"CURTIME", b"DATABASE", b"DATE",
-    b"DATEDIFF", b"DATETIME", b"DATE_ADD", b"DATE_FORMAT", b"DATE_SUB", b"DAY", b"DAYNAME",
+    b"DATEDIFF", b"DATE_ADD", b"DATE_FORMAT", b"DATE_SUB", b"DAY", b"DAYNAME",
     b"DAYOFMONTH", b"DAYOFWEEK", b"DAYOFYEAR", b"DECIMAL", b"DEFAULT", b"DEGREES", b"DENSE_RANK",
     b"DESC", b"DISTINCT", b"DIV", b"DOUBLE", b"ELSE", b"ELT", b"EXCEPT", b"EXISTS", b"EXP",
     b"EXPORT_SET", b"EXTRACT", b"EXTRACTVALUE", b"FIELD", b"FIND_IN_SET", b"FIRST_VALUE", b"FLOAT",
@@ -34,16 +34,16 @@ const OWN: &[&[u8]] = &[
     b"LAST_INSERT_ID", b"LAST_VALUE", b"LATERAL", b"LCASE", b"LEAD", b"LEAST", b"LEFT", b"LENGTH",
     b"LIKE", b"LIMIT", b"LN", b"LOCALTIME", b"LOCALTIMESTAMP", b"LOCATE", b"LOG", b"LOG10", b"LOG2",
     b"LOWER", b"LPAD", b"LTRIM", b"MAKEDATE", b"MAKETIME", b"MAKE_SET", b"MATCH", b"MAX", b"MD5",
-    b"MEMBER", b"MICROSECOND", b"MID", b"MIN", b"MINUTE", b"MOD", b"MONTH", b"MONTHNAME",
-    b"NAME_CONST", b"NCHAR", b"NOT", b"NOW", b"NTH_VALUE", b"NTILE", b"NULLIF", b"NUMERIC", b"OCT",
-    b"OCTET_LENGTH", b"OF", b"OFFSET", b"ON", b"OR", b"ORD", b"ORDER", b"OVER", b"PARTITION",
+    b"MICROSECOND", b"MID", b"MIN", b"MINUTE", b"MOD", b"MONTH", b"MONTHNAME",
+    b"NAME_CONST", b"NOT", b"NOW", b"NTH_VALUE", b"NTILE", b"NULLIF", b"NUMERIC", b"OCT",
+    b"OCTET_LENGTH", b"OF", b"ON", b"OR", b"ORD", b"ORDER", b"OVER", b"PARTITION",
     b"PERCENT_RANK", b"PERIOD_ADD", b"PERIOD_DIFF", b"PI", b"POSITION", b"POW", b"POWER",
     b"PRIMARY", b"QUARTER", b"QUOTE", b"RADIANS", b"RAND", b"RANDOM_BYTES", b"RANK", b"REAL",
     b"REGEXP", b"REGEXP_INSTR", b"REGEXP_LIKE", b"REGEXP_REPLACE", b"REGEXP_SUBSTR",
     b"RELEASE_ALL_LOCKS", b"RELEASE_LOCK", b"REPEAT", b"REPLACE", b"REVERSE", b"RIGHT", b"RLIKE",
     b"ROUND", b"ROW", b"ROW_COUNT", b"ROW_NUMBER", b"RPAD", b"RTRIM", b"SCHEMA", b"SECOND",
-    b"SEC_TO_TIME", b"SELECT", b"SESSION_USER", b"SHA", b"SHA1", b"SHA2", b"SIGN", b"SIGNED",
-    b"SIN", b"SLEEP", b"SOME", b"SOUNDEX", b"SPACE", b"SQRT", b"STATEMENT_DIGEST", b"STD",
+    b"SEC_TO_TIME", b"SELECT", b"SESSION_USER", b"SHA", b"SHA1", b"SHA2", b"SIGN",
+    b"SIN", b"SLEEP", b"SOUNDEX", b"SPACE", b"SQRT", b"STATEMENT_DIGEST", b"STD",
     b"STDDEV", b"STDDEV_POP", b"STDDEV_SAMP", b"STRAIGHT_JOIN", b"STRCMP", b"STR_TO_DATE",
     b"SUBDATE", b"SUBSTR", b"SUBSTRING", b"SUBSTRING_INDEX", b"SUBTIME", b"SUM", b"SYSDATE",
     b"SYSTEM_USER", b"TABLE", b"TAN", b"THEN", b"TIME", b"TIMEDIFF", b"TIMESTAMP", b"TIMESTAMPADD",
