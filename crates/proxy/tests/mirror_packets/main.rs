@@ -7,7 +7,6 @@
 //!
 //! | variable                    | meaning                                                        |
 //! |-----------------------------|----------------------------------------------------------------|
-//! | `ONECOPY_SOAK`              | with 1, ten times as many steps                                |
 //! | `ONECOPY_MIRROR_STATEMENTS` | how many steps a run has                                       |
 //! | `ONECOPY_MIRROR_SEED`       | another script                                                 |
 //! | `ONECOPY_MIRROR_WITHOUT`    | names of items that are left out, with commas between them     |
@@ -163,8 +162,6 @@ fn each(having: Having) -> Vec<Capabilities> {
 fn mirror(seed: u64, steps: usize, having: Having, mode: Option<(Mode, PoolConfig)>) {
     let most = mode.as_ref().map_or(SESSIONS, |(_, pool)| pool.max);
     let is_shared = mode.as_ref().is_some_and(|(mode, _)| mode.is_pooled());
-    let is_soak = std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1");
-    let steps = if is_soak { 10 * steps } else { steps };
     let steps = number("ONECOPY_MIRROR_STATEMENTS", steps);
     let seed = number("ONECOPY_MIRROR_SEED", usize::try_from(seed).unwrap());
     let seed = u64::try_from(seed).unwrap();
