@@ -112,12 +112,17 @@ fn forward(
     }
 }
 
+/// So many numbers, and texts.
+fn values(parameters: usize) -> [Vec<Param<'static>>; 2] {
+    let numbers = (0..parameters).map(|n| Param::from(n as i64)).collect();
+    [numbers, vec![Param::from("text"); parameters]]
+}
+
 /// Two clients have the same statement, parameters of other types, and one connection.
 fn follow_each_other(parameters: usize, cuts: impl Iterator<Item = usize>) {
     let pooled = Pooled::start(Mode::Transaction, 1);
     let [mut one, mut other] = [(); 2].map(|()| Client::connect(&pooled, parameters));
-    let numbers: Vec<_> = (0..parameters).map(|n| Param::from(n as i64)).collect();
-    let texts = vec![Param::from("text"); parameters];
+    let [numbers, texts] = values(parameters);
     let joined: String = (0..parameters).map(|n| n.to_string()).collect();
     for cut in cuts {
         for without_types in [false, true, true] {
@@ -153,8 +158,7 @@ fn follow_refused(parameters: usize, cuts: impl Iterator<Item = usize>) {
         pooled.proxy.reload(config).unwrap();
     };
     let mut client = Client::connect(&pooled, parameters);
-    let numbers: Vec<_> = (0..parameters).map(|n| Param::from(n as i64)).collect();
-    let texts = vec![Param::from("text"); parameters];
+    let [numbers, texts] = values(parameters);
     for cut in cuts {
         let [types, no_types] = [false, true].map(|without_types| Change { without_types, cut });
         refuse(false);
