@@ -7,6 +7,8 @@
 //!   anything else                        --> the primary
 //! ```
 
+mod own_changes;
+
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -14,13 +16,11 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::packet::CommandByte;
 
-use super::failover::READ_ONLY;
 use super::serve::Begun;
 use super::{After, IN_TRANSACTION, Pooled, Stage};
 use crate::backend::{Backend, Part, Position};
 use crate::config::{AccountConfig, Consistency, Reads, ReplicaReads};
 use crate::listener::Listener;
-use crate::moved::MovedChanges;
 use crate::pooling::connection::Connection;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Look, Mention};
@@ -50,8 +50,9 @@ pub(super) struct ReadSplit {
     has_waited: bool,
     /// Its own last changes.
     own: Position,
-    /// They were made in a MySQL group, whose numbers do not grow with time.
+    /// They were made in a MySQL group, whose numbers do not grow with time, and the last one there by this member.
     is_of_group: bool,
+    writer: Weak<Backend>,
     /// There may be one that was reported under another name.
     has_hidden: bool,
     /// Statements that may have been some, and how many of them a member of the primary's cluster is known to have.
@@ -90,6 +91,7 @@ impl ReadSplit {
             has_waited: false,
             own: Position::default(),
             is_of_group: false,
+            writer: Weak::new(),
             has_hidden: false,
             changes: 0,
             synced: None,
@@ -97,32 +99,6 @@ impl ReadSplit {
             only_primary: false,
             primary_until: None,
         }))
-    }
-}
-
-impl ReadSplit {
-    /// Its own changes, as another process has to know them; `None` where they are not known before a server is asked.
-    pub(super) fn moved(&self) -> Option<MovedChanges> {
-        (!self.has_hidden).then(|| MovedChanges {
-            position: self.own.text().into(),
-            count: self.changes,
-            has_untold: self.has_untold,
-            only_primary: self.only_primary,
-        })
-    }
-
-    /// Those of a session that was elsewhere. Where nothing is known of them, all reads go to the primary.
-    pub(super) fn restore(&mut self, changes: Option<&MovedChanges>) {
-        let Some(changes) = changes else {
-            self.only_primary = true;
-            return;
-        };
-        let is_known = changes.position.is_empty() || self.own.note(&changes.position);
-        self.changes = changes.count;
-        // Nothing says where they were made.
-        self.is_of_group = true;
-        self.has_untold = changes.has_untold;
-        self.only_primary = changes.only_primary || !is_known;
     }
 }
 
@@ -384,11 +360,6 @@ fn is_galera(connection: &Connection) -> bool {
     !connection.is_mysql() && connection.place.backend().is_member()
 }
 
-/// Whether its server is a member of a MySQL group.
-fn is_in_group(connection: &Connection) -> bool {
-    connection.is_mysql() && connection.place.backend().is_member()
-}
-
 /// Whether a command does the same on each server: it is of no use to change the connection for it.
 fn runs_anywhere(command: CommandByte) -> bool {
     matches!(
@@ -523,76 +494,5 @@ impl Pooled {
             ),
             false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3})"),
         })
-    }
-
-    /// The primary has told of a transaction of the session's own.
-    pub(super) fn note_own_change(&mut self, reported: &[u8]) {
-        let is_of_primary = self.key.part == Part::Writes;
-        let is_of_group = self.connection.as_deref().is_some_and(is_in_group);
-        if let Some(reads) = &mut self.reads
-            && is_of_primary
-            && !reported.is_empty()
-        {
-            reads.is_of_group |= is_of_group;
-            if !reads.own.note(reported) {
-                self.note_untold();
-            }
-        }
-    }
-
-    /// It has changed something, and nothing says which transaction it was.
-    fn note_untold(&mut self) {
-        let is_galera = self.connection.as_deref().is_some_and(is_galera);
-        if let Some(reads) = &mut self.reads {
-            match is_galera {
-                true => reads.has_untold = true,
-                false => reads.only_primary = true,
-            }
-        }
-    }
-
-    /// The primary may have told of a transaction of the session's own without its id.
-    pub(super) fn note_hidden_change(&mut self) {
-        let is_of_primary = self.key.part == Part::Writes;
-        if let Some(reads) = &mut self.reads {
-            reads.has_hidden |= is_of_primary;
-        }
-    }
-
-    pub(super) fn has_hidden_change(&self) -> bool {
-        self.reads.as_ref().is_some_and(|reads| reads.has_hidden)
-    }
-
-    /// The session's last transaction, as the connection that made it has it.
-    pub(super) fn found_own_change(&mut self, last: Option<&[u8]>) {
-        self.note_own_change(last.unwrap_or_default());
-        if let Some(reads) = &mut self.reads {
-            reads.has_hidden = false;
-        }
-        if last.is_none() {
-            self.note_untold();
-        }
-    }
-
-    /// A statement is over. What it may have changed without the server's word of it is read from the primary.
-    pub(super) fn note_untold_change(&mut self, error: Option<u16>) {
-        let (Some(reads), Some(connection)) = (&mut self.reads, &self.connection) else {
-            return;
-        };
-        let look = self.current.look;
-        match connection.key.part {
-            // A function has tried to write.
-            Part::Reads | Part::ReadsOf(_) => {
-                reads.only_primary |= error.is_some_and(|code| READ_ONLY.contains(&code));
-            }
-            _ => {
-                reads.changes += 1;
-                let leaves_all = [Kind::Select, Kind::Show, Kind::Set];
-                let leaves_all = leaves_all.iter().any(|&kind| look.is_only(kind));
-                if !leaves_all && !connection.tells_transactions() {
-                    self.note_untold();
-                }
-            }
-        }
     }
 }
