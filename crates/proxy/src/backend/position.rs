@@ -17,8 +17,6 @@ struct Last {
     number: u64,
     /// As the server wrote it.
     text: Box<[u8]>,
-    /// It was the last one of the member that wrote before.
-    is_before: bool,
 }
 
 impl Position {
@@ -31,31 +29,11 @@ impl Position {
             is_known &= Last::parse(text.trim_ascii()).is_some_and(|last| {
                 let is_of_mysql = last.server.is_empty();
                 self.0
-                    .retain(|known| !is_of_mysql || known.is_before || known.source != last.source);
+                    .retain(|known| !is_of_mysql || known.source != last.source);
                 self.put(last)
             });
         }
         is_known
-    }
-
-    /// Another member of the MySQL group writes from now on. It may have to apply what the one before has written when its own
-    /// transactions are there already, so the last ones of both are kept.
-    pub(crate) fn turn(&mut self) {
-        let last = self.0.iter().filter(|last| !last.is_before);
-        let replaced: Vec<_> = last.map(|last| last.source.clone()).collect();
-        self.0
-            .retain(|known| !known.is_before || !replaced.contains(&known.source));
-        for last in &mut self.0 {
-            last.is_before = last.server.is_empty();
-        }
-    }
-
-    /// What [`Position::text`] has given. `false` where it is not understood.
-    pub(crate) fn restore(&mut self, text: &[u8]) -> bool {
-        text.split(|&byte| byte == b',').all(|text| {
-            self.turn();
-            self.note(text)
-        })
     }
 
     /// Goes on to where another one is.
@@ -68,7 +46,7 @@ impl Position {
     fn put(&mut self, last: Last) -> bool {
         let is_full = self.0.len() >= MOST;
         let mut known = self.0.iter_mut();
-        match known.find(|known| !known.is_before && known.source == last.source) {
+        match known.find(|known| known.source == last.source) {
             Some(known) if known.server == last.server && known.number >= last.number => {}
             Some(known) => *known = last,
             None if is_full => return false,
@@ -133,7 +111,6 @@ impl Last {
             server: server.into(),
             number,
             text: text.into(),
-            is_before: false,
         })
     }
 }
@@ -189,19 +166,6 @@ mod tests {
         let mut group = position_of(UUID, 1_000_003);
         assert!(group.note(format!("{UUID}:6").as_bytes()));
         assert_eq!(group, position_of(UUID, 6), "another member's, and later");
-        assert!(group.note(b"3-1-2") && group.note(b"0-1-7"));
-        group.turn();
-        assert!(group.note(format!("{UUID}:1000004").as_bytes()) && group.note(b"0-2-8"));
-        let both = format!("{UUID}:6,3-1-2,0-2-8,{UUID}:1000004");
-        assert_eq!(group.text(), both.as_bytes(), "of both members");
-        let mut restored = Position::default();
-        assert!(restored.restore(&group.text()));
-        assert_eq!(restored, group);
-        group.turn();
-        group.turn();
-        assert!(group.note(format!("{UUID}:7").as_bytes()));
-        let last = format!("3-1-2,0-2-8,{UUID}:1000004,{UUID}:7");
-        assert_eq!(group.text(), last.as_bytes(), "of the last two members");
         for wrong in [
             &b""[..],
             b"0-1-",

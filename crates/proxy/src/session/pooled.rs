@@ -22,6 +22,7 @@ mod limits;
 mod login;
 mod lost;
 mod moving;
+mod other_member;
 mod pins;
 mod question;
 mod reads;
@@ -95,6 +96,8 @@ enum After {
     Forgotten,
     /// The client's command, where the replica has the session's own changes.
     Wait,
+    /// The client's command, where the member of the cluster has them.
+    CatchUp,
     /// Which transaction of the session's own was the last is known.
     OwnChange,
     /// The client's command: the transaction before it is over.
@@ -144,6 +147,9 @@ pub(super) struct Pooled {
     mode: Mode,
     /// Where its reads may go elsewhere than its writes.
     reads: Option<Box<ReadSplit>>,
+    /// The number of the server that had its last command which was none for a replica. In a cluster, this member has all that the session
+    /// has changed.
+    server: u32,
     /// No other session has it.
     number: u64,
     /// As others find it.
@@ -251,6 +257,7 @@ impl Pooled {
             agreed: Capabilities::empty(),
             mode,
             reads,
+            server: other_member::NO_SERVER,
             number: pool.number(),
             client,
             stage: Stage::Detached,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::Proxy;
-use onecopy_proxy::config::{Mode, ReplicaReads};
+use onecopy_proxy::config::{Mode, PoolConfig, ReplicaReads};
 use onecopy_testkit::server::Server;
 
 use crate::pair::{self, connect, state_of};
@@ -22,23 +22,36 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts the proxy; returns when it knows who is who.
     pub(crate) fn start(nodes: Vec<Server>) -> Self {
-        let cluster = Self::start_with(nodes, None);
+        let cluster = Self::start_with(nodes, None, |_| ());
         cluster.await_states(["up", "standby", "standby"]);
         cluster
     }
 
     /// The same with reads on those that do not get the writes.
     pub(crate) fn start_reading(nodes: Vec<Server>, reads: ReplicaReads) -> Self {
-        let cluster = Self::start_with(nodes, Some(reads));
+        Self::start_reading_with(nodes, reads, |_| ())
+    }
+
+    pub(crate) fn start_reading_with(
+        nodes: Vec<Server>,
+        reads: ReplicaReads,
+        configure: impl FnOnce(&mut PoolConfig),
+    ) -> Self {
+        let cluster = Self::start_with(nodes, Some(reads), configure);
         cluster.await_states(["up", "replica", "replica"]);
         cluster
     }
 
-    fn start_with(nodes: Vec<Server>, reads: Option<ReplicaReads>) -> Self {
+    fn start_with(
+        nodes: Vec<Server>,
+        reads: Option<ReplicaReads>,
+        configure: impl FnOnce(&mut PoolConfig),
+    ) -> Self {
         let servers: Vec<_> = nodes.iter().collect();
         let mut config = pair::config(&servers, Mode::Transaction, reads);
         // Nodes that are only slow are not left.
         (config.health.timeout, config.health.fall) = (Duration::from_secs(30), 3);
+        configure(&mut config.listeners[0].pool);
         let proxy = Proxy::start(config).unwrap();
         Self { nodes, proxy }
     }
@@ -79,13 +92,25 @@ fn change(conn: &mut Connection, sql: &str) {
     }
 }
 
+/// Has the writes go from the first member to the second one and back, in front of some of the pairs of [`read_own_changes`]: whether they do.
+pub(crate) fn move_writes(admin: &mut Connection, number: u64) -> bool {
+    let (back, away) = match number % 40 {
+        20 => ("two", "one"),
+        0 => ("one", "two"),
+        _ => return false,
+    };
+    admin.run(format!("RESUME BACKEND {back}")).unwrap();
+    admin.run(format!("DRAIN BACKEND {away}")).unwrap();
+    true
+}
+
 /// Pairs of a write and a read of one session, while the members apply transactions of so many rows: no read is before its write, and
-/// some are on members that do not get the writes.
+/// some are on members that do not get the writes. `moves` may have the writes go to another member, which is read first then.
 pub(crate) fn read_own_changes(
     cluster: &Cluster,
     rows: u32,
     pairs: u64,
-    mut in_front_of: impl FnMut(u64),
+    mut moves: impl FnMut(u64) -> bool,
 ) {
     let first = i64::from(cluster.nodes[0].port());
     let port = |conn: &mut Connection| conn.query_one::<(i64,)>("SELECT @@port").unwrap().0;
@@ -94,23 +119,19 @@ pub(crate) fn read_own_changes(
         first,
         "without a change"
     );
-    run_all(&mut direct(&cluster.nodes[0]), TABLES);
-    let mut conn = connect(&cluster.proxy);
-    let is_over = AtomicBool::new(false);
-    let update = format!("UPDATE bulk SET b = b + 1 WHERE a < {rows}");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut conn = connect(&cluster.proxy);
-            while !is_over.load(SeqCst) {
-                change(&mut conn, &update);
-            }
-        });
+    while_changing(cluster, rows, |conn| {
         let (mut elsewhere, mut stale) = (0, Vec::new());
         // Whether it was read on another member than the first one.
         let mut read = |number: u64| {
-            in_front_of(number);
+            if moves(number) {
+                let read = conn.query_one("SELECT /* onecopy: primary */ number, @@port FROM own");
+                let (found, port): (u64, i64) = read.unwrap();
+                if found != number - 1 {
+                    stale.push((number - 1, found, port));
+                }
+            }
             let update = format!("UPDATE own SET number = {number}");
-            change(&mut conn, &update);
+            change(conn, &update);
             let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
             let (found, port) = read.unwrap();
             if found != number {
@@ -118,13 +139,9 @@ pub(crate) fn read_own_changes(
             }
             port != first
         };
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for number in 1..=pairs {
-                elsewhere += u32::from(read(number));
-            }
-        }));
-        is_over.store(true, SeqCst);
-        ended.unwrap_or_else(|why| std::panic::resume_unwind(why));
+        for number in 1..=pairs {
+            elsewhere += u32::from(read(number));
+        }
         // On a slow machine the others may have been late all the time.
         let mut number = pairs;
         until("a read on another member", || {
@@ -142,4 +159,43 @@ pub(crate) fn read_own_changes(
     println!("{reads} reads on other members, {waits} waits, {late} too late");
     assert!(waits > 0 && reads > 1);
     rows.finish().unwrap();
+}
+
+/// A session without reads on replicas writes, and reads on the member that gets the writes next, while the members apply transactions of so
+/// many rows.
+pub(crate) fn read_after_moves(cluster: &Cluster, rows: u32, moves: u64) {
+    let mut admin = pair::admin(&cluster.proxy);
+    while_changing(cluster, rows, |conn| {
+        let mut stale = Vec::new();
+        for number in 1..=moves {
+            change(conn, &format!("UPDATE own SET number = {number}"));
+            assert!(move_writes(&mut admin, 20 * number));
+            let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
+            let (found, port) = read.unwrap();
+            if found != number {
+                stale.push((number, found, port));
+            }
+        }
+        assert!(stale.is_empty(), "{stale:?}");
+    });
+}
+
+/// Makes the tables, and does this with a connection while another one changes so many rows again and again.
+fn while_changing(cluster: &Cluster, rows: u32, work: impl FnOnce(&mut Connection)) {
+    run_all(&mut direct(&cluster.nodes[0]), TABLES);
+    let mut conn = connect(&cluster.proxy);
+    let is_over = AtomicBool::new(false);
+    let update = format!("UPDATE bulk SET b = b + 1 WHERE a < {rows}");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut conn = connect(&cluster.proxy);
+            while !is_over.load(SeqCst) {
+                change(&mut conn, &update);
+            }
+        });
+        let work = std::panic::AssertUnwindSafe(|| work(&mut conn));
+        let ended = std::panic::catch_unwind(work);
+        is_over.store(true, SeqCst);
+        ended.unwrap_or_else(|why| std::panic::resume_unwind(why));
+    });
 }

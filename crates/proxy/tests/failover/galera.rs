@@ -6,7 +6,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::ReplicaReads;
 use onecopy_testkit::server::{Server, ServerKind, lacks, shared, start_galera};
 
-use crate::cluster::{Cluster, read_own_changes};
+use crate::cluster::{Cluster, move_writes, read_after_moves, read_own_changes};
 use crate::load::{CLIENTS, Load, Outcome};
 use crate::pair::{self, GRANT, TABLE, create_app, shown_of};
 use crate::replication::{PASSWORD, direct, run_all, until};
@@ -136,12 +136,24 @@ fn a_node_of_galera_that_is_no_whole_member_is_left() {
     assert!(errors.iter().all(is_of_the_node), "{errors:?}");
 }
 
-/// Members that do not get the writes serve reads, and no session misses what it has written itself, while they apply large transactions.
+/// Members that do not get the writes serve reads, and no session misses what it has written itself, while they apply large transactions
+/// and the writes go to another member from time to time.
 #[test]
 fn reads_on_other_members_of_galera_show_a_sessions_own_changes() {
     let Some(nodes) = start_nodes() else {
         return;
     };
     let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
-    read_own_changes(&cluster, 10_000, 200, |_| {});
+    let mut admin = pair::admin(&cluster.proxy);
+    read_own_changes(&cluster, 10_000, 200, |number| {
+        move_writes(&mut admin, number)
+    });
+}
+
+#[test]
+fn a_session_finds_its_own_changes_on_the_node_that_it_comes_to() {
+    let Some(cluster) = start() else {
+        return;
+    };
+    read_after_moves(&cluster, 10_000, 20);
 }

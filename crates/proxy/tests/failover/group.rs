@@ -7,7 +7,7 @@ use onecopy_proxy::config::ReplicaReads;
 
 use onecopy_testkit::server::{Server, ServerKind, lacks, shared};
 
-use crate::cluster::{Cluster, read_own_changes};
+use crate::cluster::{Cluster, move_writes, read_own_changes};
 use crate::load::{CLIENTS, Load};
 use crate::pair::{self, GRANT, connect, create_app, metric_of, shown_of};
 use crate::replication::{PASSWORD, direct, replicating, run_all, until};
@@ -160,7 +160,7 @@ const MULTI_PRIMARY: &[&str] = &[
 fn reads_on_secondaries_of_a_group_show_a_sessions_own_changes() {
     let Some(nodes) = start_nodes() else { return };
     let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
-    read_own_changes(&cluster, 200, 100, |_| {});
+    read_own_changes(&cluster, 200, 100, |_| false);
 }
 
 /// The writes go to one of them, and to another one from time to time.
@@ -171,68 +171,45 @@ fn reads_on_equal_members_of_a_group_show_a_sessions_own_changes() {
     };
     let cluster = Cluster::start_reading(nodes, ReplicaReads::default());
     let mut admin = pair::admin(&cluster.proxy);
-    read_own_changes(&cluster, 200, 100, |number| {
-        let (back, away) = match number {
-            20 | 60 => ("two", "one"),
-            40 | 80 => ("one", "two"),
-            _ => return,
-        };
-        admin.run(format!("RESUME BACKEND {back}")).unwrap();
-        admin.run(format!("DRAIN BACKEND {away}")).unwrap();
-    });
+    read_own_changes(&cluster, 200, 100, |number| move_writes(&mut admin, number));
 }
 
-/// The member that made a session's last change, and then lost the writes, may still have to apply the one before.
+/// The member that gets the writes may still have to apply what a session has written on the one before.
 #[test]
-fn a_member_that_has_written_shows_what_a_session_wrote_elsewhere_before() {
+fn a_session_that_comes_to_another_member_finds_its_own_changes_there() {
     let Some(nodes) = start_nodes_with(MULTI_PRIMARY) else {
         return;
     };
-    let reads = ReplicaReads {
-        max_lag: None,
-        ..ReplicaReads::default()
-    };
-    let cluster = Cluster::start_reading(nodes, reads);
-    let create = |name| format!("CREATE TABLE test.{name} (id INT PRIMARY KEY, number BIGINT)");
-    run_all(
-        &mut direct(&cluster.nodes[0]),
-        &[
-            &create("early"),
-            &create("late"),
-            "INSERT INTO test.early VALUES (1, 0)",
-            "INSERT INTO test.late VALUES (1, 0)",
-        ],
-    );
-    let mut admin = pair::admin(&cluster.proxy);
-    let mut command = |sql: &str| admin.run(sql).unwrap();
-    let mut holder = direct(&cluster.nodes[1]);
-    until("the tables are there", || {
-        holder
-            .run("LOCK TABLES test.early READ, test.late READ")
-            .is_ok()
-            && holder
-                .query_one::<(u64,)>("SELECT COUNT(*) FROM test.late")
-                .unwrap()
-                == (1,)
+    let cluster = Cluster::start_reading_with(nodes, ReplicaReads::default(), |pool| {
+        pool.failover_timeout = Duration::from_secs(1);
     });
-    holder.run("LOCK TABLES test.early READ").unwrap();
+    let tables = [
+        "CREATE TABLE test.own (id INT PRIMARY KEY, number BIGINT)",
+        "INSERT INTO test.own VALUES (1, 0)",
+    ];
+    run_all(&mut direct(&cluster.nodes[0]), &tables);
+    let mut holder = direct(&cluster.nodes[1]);
+    until("the row is there", || {
+        let rows = holder.query_one::<(u64,)>("SELECT COUNT(*) FROM test.own");
+        rows.is_ok_and(|rows| rows == (1,))
+    });
+    // What comes to this table waits there.
+    holder.run("LOCK TABLES test.own READ").unwrap();
     let mut conn = connect(&cluster.proxy);
-    conn.run("UPDATE early SET number = 1").unwrap();
-    command("DRAIN BACKEND one");
-    conn.run("UPDATE late SET number = 1").unwrap();
-    command("RESUME BACKEND one");
-    command("DRAIN BACKEND two");
-    command("DRAIN BACKEND three");
-    command("RESUME BACKEND two");
-    println!("{:?}", cluster.states());
-    let mut read = || {
-        let read = conn.query_one::<(u64, u16)>("SELECT number, @@port FROM early");
-        read.unwrap()
-    };
-    let [one, two] = [0, 1].map(|at: usize| cluster.nodes[at].port());
-    assert_eq!(read(), (1, one), "the other one is behind");
+    conn.run("UPDATE own SET number = 1").unwrap();
+    let mut admin = pair::admin(&cluster.proxy);
+    admin.run("DRAIN BACKEND three").unwrap();
+    admin.run("DRAIN BACKEND one").unwrap();
+    for sql in ["SELECT number FROM own", "BEGIN"] {
+        let error = conn.run(sql).unwrap_err();
+        let error = error.server().unwrap();
+        assert_eq!(error.code, 1205, "{sql}: {error}");
+        let expected = "The last changes of this session have not come to backend 'two' yet";
+        assert!(error.message.starts_with(expected), "{sql}: {error}");
+    }
     holder.run("UNLOCK TABLES").unwrap();
-    until("a read on the other one", || read() == (1, two));
+    let read = conn.query_one::<(u64, u16)>("SELECT number, @@port FROM own");
+    assert_eq!(read.unwrap(), (1, cluster.nodes[1].port()));
 }
 
 /// What one of them says of its lag counts, also where it takes writes itself.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use onecopy_mysql::blocking::Connection;
 use onecopy_proxy::config::Mode;
 use onecopy_testkit::own_network::{self, OtherHost};
 use onecopy_testkit::server::lacks;
@@ -115,6 +116,26 @@ fn a_primary_whose_network_is_lost_loses_no_commit_and_keeps_nobody() {
         Pair::start_over_cable(&host)
     };
     lose_one_of(&start, "out of reach", false, |_| host.cut());
+}
+
+/// Nobody knows yet what to greet clients with.
+#[test]
+fn the_first_client_waits_for_a_promotion_too() {
+    let mut pair = Pair::start(Mode::Transaction);
+    pair.primary.kill();
+    let mut admin = pair.admin();
+    until("it is seen to be down", || {
+        state_of(&mut admin, "one") == "down"
+    });
+    let config = pair.client();
+    std::thread::scope(|scope| {
+        let client = scope.spawn(|| Connection::connect_with(&config));
+        until("it waits", || pair.proxy.snapshot(false).sessions == 1);
+        pair.promote();
+        let mut conn = client.join().unwrap().unwrap();
+        let port = conn.query_one::<(u16,)>("SELECT @@port").unwrap();
+        assert_eq!(port, (pair.replica.port(),));
+    });
 }
 
 /// Up and down again and again: sessions wait for it, and come back without a storm of connects.

@@ -232,7 +232,9 @@ impl Session {
         if !self.attach(context)? {
             return Ok(Some(Begun::Waits));
         }
-        if splits && let Some(begun) = self.wait_for_own_changes(look, context)? {
+        let may_wait =
+            splits || matches!(&self.phase, Phase::Pooled(pooled) if pooled.may_be_elsewhere());
+        if may_wait && let Some(begun) = self.wait_for_own_changes(look, context)? {
             return Ok(Some(begun));
         }
         if let Some(text) = text {

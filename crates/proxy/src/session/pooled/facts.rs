@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use onecopy_net::evented::{self, Address};
 
 use super::backend_login::{BackendLogin, BackendStep};
+use super::failover::LOOK_AGAIN;
 use super::login::PooledLogin;
 use crate::backend::{Nobody, Part, Place};
 use crate::failure::{Failure, NO_ANSWER};
 use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connections::Connections;
+use crate::pooling::pool::Pool;
 use crate::session::peer::Peer;
 use crate::session::{Context, End, Phase, Session};
 
@@ -52,6 +54,13 @@ impl PooledLogin {
     /// Whether all have been asked, one did not answer in its time, and the client's login has time for another question.
     fn may_ask_again(&self, now: Instant, listener: &Listener) -> bool {
         self.has_waited && now + listener.config.handshake_timeout / SHARE < self.deadline
+    }
+
+    /// Whether a backend may still come up that it can wait for, as clients do that are logged in.
+    fn may_wait(&self, now: Instant, pool: &Pool, listener: &Listener) -> bool {
+        let all = listener.config.handshake_timeout;
+        let most = pool.config().failover_timeout.min(all - all / SHARE);
+        self.reason.is_empty() && now.saturating_duration_since(self.came) < most
     }
 }
 
@@ -101,6 +110,13 @@ impl Session {
                                 },
                             )
                             .into());
+                    }
+                    Err(Nobody::Up) if login.may_wait(now, &pool, &self.listener) => {
+                        for backend in self.listener.backends.all() {
+                            backend.health().hurry();
+                        }
+                        login.hold_until(now + pool.jitter().shortened(LOOK_AGAIN, 4));
+                        return Ok(false);
                     }
                     Err(Nobody::Up) if login.reason.is_empty() => {
                         return Err(Failure::no_backend("no backend is up").into());

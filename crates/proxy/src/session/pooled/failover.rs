@@ -16,7 +16,7 @@ use crate::pooling::look::{Kind, Look};
 use crate::session::{Context, End, Phase, Session};
 
 /// How often the first one in line looks for a backend. The others wait for it, so that a server that comes back meets one.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// `ER_OPTION_PREVENTS_STATEMENT` and `ER_READ_ONLY_MODE`: what servers that are read only say of a change.
 pub(super) const READ_ONLY: [u16; 2] = [1290, 1836];

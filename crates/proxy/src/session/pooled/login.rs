@@ -49,6 +49,7 @@ pub(in crate::session) struct PooledLogin {
     half: Half,
     state: State,
     facts: Option<Arc<Facts>>,
+    pub(super) came: Instant,
     pub(in crate::session) deadline: Instant,
     is_in_tls: bool,
     /// Of a session that was logged in.
@@ -90,6 +91,7 @@ impl PooledLogin {
                 false => State::Facts,
             },
             facts: None,
+            came: now,
             deadline: after(now, listener.config.handshake_timeout),
             is_in_tls: false,
             is_again: false,

@@ -158,7 +158,8 @@ impl Session {
         if !may_be || !matches!(pooled.stage, Stage::Attached) {
             return false;
         }
-        let waits_with_command = matches!(pooled.after, After::Command | After::Wait);
+        let waits_with_command =
+            matches!(pooled.after, After::Command | After::Wait | After::CatchUp);
         // It concerns the connection alone, or reads go to the primary where its answer is lost.
         let is_of_connection = matches!(
             pooled.after,

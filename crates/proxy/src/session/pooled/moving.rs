@@ -205,6 +205,7 @@ impl Session {
         if let Some(reads) = &mut pooled.reads {
             reads.restore(state.changes.as_ref());
         }
+        pooled.comes_from_some_server();
         let statement = |moved: MovedStatement| {
             let reading = Reading::of(state.status, &moved.meaning, state.collation);
             let look = look(&moved.sql, reading);

@@ -32,7 +32,7 @@ use crate::session::{Context, End, Phase, Session};
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Has a member of a Galera cluster wait until it has all that was committed anywhere before: at most `repl.causal_read_timeout`.
-const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0";
+pub(super) const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0";
 
 /// `ER_OPTION_PREVENTS_STATEMENT`, as a server that is read only has it.
 const OPTION_PREVENTS_STATEMENT: u16 = 1290;
@@ -50,9 +50,8 @@ pub(super) struct ReadSplit {
     has_waited: bool,
     /// Its own last changes.
     own: Position,
-    /// They were made in a MySQL group, whose numbers do not grow with time, and the last one there by this member.
+    /// They were made in a MySQL group, whose numbers do not grow with time.
     is_of_group: bool,
-    writer: Weak<Backend>,
     /// There may be one that was reported under another name.
     has_hidden: bool,
     /// Statements that may have been some, and how many of them a member of the primary's cluster is known to have.
@@ -91,7 +90,6 @@ impl ReadSplit {
             has_waited: false,
             own: Position::default(),
             is_of_group: false,
-            writer: Weak::new(),
             has_hidden: false,
             changes: 0,
             synced: None,
@@ -99,6 +97,15 @@ impl ReadSplit {
             only_primary: false,
             primary_until: None,
         }))
+    }
+}
+
+impl ReadSplit {
+    /// What the member of a MySQL group that has the writes now waits for the session's own changes with, where they are known.
+    pub(super) fn wait_on_member(&self, connection: &Connection, most: Duration) -> Option<String> {
+        let is_known = !self.has_untold && !self.own.is_empty();
+        let waits = is_known && self.config.consistency != Consistency::None;
+        waits.then(|| wait_by_gtid(connection, &self.own, most))
     }
 }
 
@@ -201,7 +208,7 @@ impl Session {
         }
         if status.intersects(IN_TRANSACTION) {
             // As the server would, which must not begin the next one.
-            return self.ask_replica(b"COMMIT", After::Ended, context);
+            return self.ask_first(b"COMMIT", After::Ended, context);
         }
         if asks_for_last && only_looks && pooled.last.is_here {
             return Ok(None);
@@ -238,7 +245,8 @@ impl Session {
         }
     }
 
-    /// Has a replica wait for the session's own changes, where it is not known to have them; `Some` while it does.
+    /// Has the server wait for the session's own changes, where it is not known to have them: a replica, or the member of a cluster that
+    /// has the writes now. `Some` while it does.
     pub(super) fn wait_for_own_changes(
         &mut self,
         look: Look,
@@ -249,12 +257,20 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(None);
         };
-        let (Some(reads), Some(connection)) = (&mut pooled.reads, &pooled.connection) else {
+        let Some(connection) = &pooled.connection else {
+            return Ok(None);
+        };
+        if !connection.key.part.is_of_replicas() {
+            return match pooled.may_be_elsewhere() && is_between {
+                true => self.catch_up(context),
+                false => Ok(None),
+            };
+        }
+        let Some(reads) = &mut pooled.reads else {
             return Ok(None);
         };
         let config = config.unwrap_or(reads.config);
-        let is_read = connection.key.part.is_of_replicas() && is_between && look.only_reads();
-        if !is_read || reads.has_waited {
+        if !is_between || !look.only_reads() || reads.has_waited {
             return Ok(None);
         }
         let wait = match pooled.wait_for_own(config) {
@@ -269,11 +285,11 @@ impl Session {
             Wait::For(wait) => wait,
         };
         pooled.pool.counts.read_waits.fetch_add(1, Relaxed);
-        self.ask_replica(wait.as_bytes(), After::Wait, context)
+        self.ask_first(wait.as_bytes(), After::Wait, context)
     }
 
     /// Sends a statement of the proxy's own; the client's command waits for its reply.
-    fn ask_replica(
+    pub(super) fn ask_first(
         &mut self,
         sql: &[u8],
         after: After,
@@ -355,8 +371,23 @@ enum Wait {
     InVain,
 }
 
+/// A statement that comes to `0` once its server has these transactions.
+fn wait_by_gtid(connection: &Connection, own: &Position, most: Duration) -> String {
+    let own = own.text();
+    let own = String::from_utf8_lossy(&own);
+    let seconds = most.as_secs_f64();
+    match connection.is_mysql() {
+        // Without a limit it would wait for ever, and with 0 too.
+        true => format!(
+            "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3})",
+            seconds.max(0.001)
+        ),
+        false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3})"),
+    }
+}
+
 /// Whether its server is a member of a cluster which has no global ids in common with the others, and other means.
-fn is_galera(connection: &Connection) -> bool {
+pub(super) fn is_galera(connection: &Connection) -> bool {
     !connection.is_mysql() && connection.place.backend().is_member()
 }
 
@@ -483,16 +514,6 @@ impl Pooled {
         if reads.own.is_empty() || is_there() {
             return Wait::Needless;
         }
-        let own = reads.own.text();
-        let own = String::from_utf8_lossy(&own);
-        let seconds = config.read_wait.as_secs_f64();
-        Wait::For(match connection.is_mysql() {
-            // Without a limit it would wait for ever, and with 0 too.
-            true => format!(
-                "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3})",
-                seconds.max(0.001)
-            ),
-            false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3})"),
-        })
+        Wait::For(wait_by_gtid(connection, &reads.own, config.read_wait))
     }
 }

@@ -479,6 +479,9 @@ impl Session {
             self.waited_for_own(&exchange, context);
             return Ok(());
         }
+        if after == After::CatchUp {
+            return self.caught_up(&exchange, context);
+        }
         // The barrier is there to be hit.
         if after != After::Barrier && exchange.error().is_some() {
             return self.exchange_failed(exchange, after, context);
@@ -491,7 +494,7 @@ impl Session {
             pooled.last.has_own_diagnostics = false;
         }
         match after {
-            After::Reply | After::Wait | After::Barrier => {}
+            After::Reply | After::Wait | After::CatchUp | After::Barrier => {}
             After::Trackers => {
                 pooled.has_unreported = false;
                 let value = exchange.value.as_deref();

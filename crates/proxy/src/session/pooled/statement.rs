@@ -47,12 +47,11 @@ impl Session {
                 return self.skip_command(context);
             }
             CommandByte::STMT_EXECUTE => {
-                if let Some(needs) = types_to_come(bytes, statement.parameters) {
-                    return Ok(needs);
-                }
-                // They hold for the next ones too, whatever becomes of this one.
-                if let Some(types) = types_in(bytes, statement.parameters) {
-                    keep(&mut statement.types, types);
+                match types_in(bytes, statement.parameters) {
+                    Types::ToCome(needs) => return Ok(needs),
+                    // They hold for the next ones too, whatever becomes of this one.
+                    Types::Here(types) => keep(&mut statement.types, types),
+                    Types::LeftOut => {}
                 }
                 if let Some(lost) = statement.lost.take() {
                     return self.refuse(*lost, context);
@@ -170,7 +169,7 @@ impl Session {
         else {
             return Ok(Begun::Waits);
         };
-        if let Some(types) = types {
+        if let Types::Here(types) = types {
             keep(&mut server.types, types);
             return self.send_command(context);
         }
@@ -224,12 +223,10 @@ impl Session {
         };
         let id = pooled.statements.resolve(u32::from_le_bytes(*id));
         let statement = pooled.statements.get_mut(id)?;
-        let needs = types_to_come(bytes, statement.parameters);
-        if needs.is_some() {
-            return needs;
-        }
-        if let Some(types) = types_in(bytes, statement.parameters) {
-            keep(&mut statement.types, types);
+        match types_in(bytes, statement.parameters) {
+            Types::ToCome(needs) => return Some(needs),
+            Types::Here(types) => keep(&mut statement.types, types),
+            Types::LeftOut => {}
         }
         None
     }
@@ -361,11 +358,27 @@ fn types_of(parameters: u16) -> [usize; 2] {
     [begin, begin + 2 * count]
 }
 
-/// The types that an execution has with it.
-fn types_in(bytes: &[u8], parameters: u16) -> Option<&[u8]> {
-    let [types_at, types_end] = types_of(parameters);
-    let has_some = parameters > 0 && bytes.get(types_at - 1) == Some(&1);
-    bytes.get(types_at..types_end).filter(|_| has_some)
+/// The types of an execution's parameters.
+enum Types<'a> {
+    Here(&'a [u8]),
+    /// They are those of an execution before.
+    LeftOut,
+    /// This is to be received first.
+    ToCome(Begun),
+}
+
+fn types_in(bytes: &[u8], parameters: u16) -> Types<'_> {
+    let [begin, end] = types_of(parameters);
+    match bytes.get(begin - 1) {
+        Some(1) if parameters > 0 => {
+            if let Some(types) = bytes.get(begin..end) {
+                return Types::Here(types);
+            }
+        }
+        Some(_) => return Types::LeftOut,
+        None => {}
+    }
+    types_to_come(bytes, parameters).map_or(Types::LeftOut, Types::ToCome)
 }
 
 fn keep(known: &mut Option<Box<[u8]>>, types: &[u8]) {
@@ -374,7 +387,8 @@ fn keep(known: &mut Option<Box<[u8]>>, types: &[u8]) {
     }
 }
 
-/// What is missing of an execution's types, at most 136 KiB. All have to be there, as they are kept for executions that leave them out.
+/// What is missing of an execution's head and types, at most 136 KiB. All have to be there, as they are kept for executions that leave them out.
+#[cold]
 fn types_to_come(bytes: &[u8], parameters: u16) -> Option<Begun> {
     let [a, b, c, ..] = *bytes.first_chunk::<HEADER_BYTES>()?;
     let whole = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;

@@ -1,7 +1,5 @@
 //! Which of a session's own changes a read on another server has to see.
 
-use std::sync::Arc;
-
 use super::{ReadSplit, is_galera};
 use crate::backend::Part;
 use crate::moved::MovedChanges;
@@ -32,7 +30,7 @@ impl ReadSplit {
             self.only_primary = true;
             return;
         };
-        let is_known = changes.position.is_empty() || self.own.restore(&changes.position);
+        let is_known = changes.position.is_empty() || self.own.note(&changes.position);
         self.changes = changes.count;
         // Nothing says where they were made.
         self.is_of_group = true;
@@ -45,17 +43,12 @@ impl Pooled {
     /// The primary has told of a transaction of the session's own.
     pub(in crate::session::pooled) fn note_own_change(&mut self, reported: &[u8]) {
         let is_of_primary = self.key.part == Part::Writes;
-        let connection = self.connection.as_deref().filter(|one| is_in_group(one));
+        let is_of_group = self.connection.as_deref().is_some_and(is_in_group);
         if let Some(reads) = &mut self.reads
             && is_of_primary
             && !reported.is_empty()
         {
-            if let Some(backend) = connection.map(|one| one.place.backend())
-                && !std::ptr::eq(reads.writer.as_ptr(), Arc::as_ptr(backend))
-            {
-                (reads.is_of_group, reads.writer) = (true, Arc::downgrade(backend));
-                reads.own.turn();
-            }
+            reads.is_of_group |= is_of_group;
             if !reads.own.note(reported) {
                 self.note_untold();
             }
