@@ -89,12 +89,13 @@ fn connections_are_made_anew_at_the_end_of_their_lifetime() {
         let mut client = front.connect();
         client.run("DO 1").unwrap();
         // One that is in use, and one that nobody uses.
-        let mut before = String::new();
-        until("two that are not about to end", || {
+        let (mut before, mut looks) = (String::new(), 0);
+        // Both workers may have made one.
+        until("two or more that are not about to end", || {
             let ids = text(&mut direct, IDS);
-            let is_same = ids == before && text(&mut direct, COUNT) == "2";
+            looks = if ids == before { looks + 1 } else { 0 };
             before = ids;
-            is_same
+            looks > 5 && before.contains(',')
         });
         let mut ids = || {
             // No client notices.
