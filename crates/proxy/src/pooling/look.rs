@@ -182,6 +182,14 @@ impl Look {
         self.kinds == 1 << kind as u8
     }
 
+    /// Whether it may change rows, as far as its text tells: a function that it calls may do so in any case.
+    #[inline]
+    pub(crate) fn may_change(self) -> bool {
+        const LEAVE_ALL: u32 =
+            1 << Kind::Select as u8 | 1 << Kind::Show as u8 | 1 << Kind::Set as u8;
+        self.kinds & !LEAVE_ALL != 0 || self.is_partial
+    }
+
     /// Whether it only reads, as far as its text tells, and leaves nothing behind: a replica can run it. A function that it calls may
     /// still write.
     pub(crate) fn only_reads(self) -> bool {

@@ -147,9 +147,10 @@ pub(super) struct Pooled {
     mode: Mode,
     /// Where its reads may go elsewhere than its writes.
     reads: Option<Box<ReadSplit>>,
-    /// The number of the server that had its last command which was none for a replica. In a cluster, this member has all that the session
-    /// has changed.
+    /// The number of the server that ran its last statement on the primary's side. In a cluster, this member has all that the session has
+    /// changed, if it may have changed anything.
     server: u32,
+    may_have_changed: bool,
     /// No other session has it.
     number: u64,
     /// As others find it.
@@ -258,6 +259,7 @@ impl Pooled {
             mode,
             reads,
             server: other_member::NO_SERVER,
+            may_have_changed: false,
             number: pool.number(),
             client,
             stage: Stage::Detached,

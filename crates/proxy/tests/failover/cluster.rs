@@ -120,8 +120,8 @@ pub(crate) fn read_own_changes(
         "without a change"
     );
     while_changing(cluster, rows, |conn| {
-        let (mut elsewhere, mut stale) = (0, Vec::new());
-        // Whether it was read on another member than the first one.
+        let (mut elsewhere, mut stale, mut writer) = (0, Vec::new(), first);
+        // Whether it was read on a member that does not get the writes.
         let mut read = |number: u64| {
             if moves(number) {
                 let read = conn.query_one("SELECT /* onecopy: primary */ number, @@port FROM own");
@@ -129,6 +129,7 @@ pub(crate) fn read_own_changes(
                 if found != number - 1 {
                     stale.push((number - 1, found, port));
                 }
+                writer = port;
             }
             let update = format!("UPDATE own SET number = {number}");
             change(conn, &update);
@@ -137,7 +138,7 @@ pub(crate) fn read_own_changes(
             if found != number {
                 stale.push((number, found, port));
             }
-            port != first
+            port != writer
         };
         for number in 1..=pairs {
             elsewhere += u32::from(read(number));
@@ -161,23 +162,27 @@ pub(crate) fn read_own_changes(
     rows.finish().unwrap();
 }
 
-/// A session without reads on replicas writes, and reads on the member that gets the writes next, while the members apply transactions of so
-/// many rows.
+/// A session without reads on replicas changes so many rows, and then one that it reads on the member that gets the writes next.
 pub(crate) fn read_after_moves(cluster: &Cluster, rows: u32, moves: u64) {
     let mut admin = pair::admin(&cluster.proxy);
-    while_changing(cluster, rows, |conn| {
-        let mut stale = Vec::new();
-        for number in 1..=moves {
-            change(conn, &format!("UPDATE own SET number = {number}"));
-            assert!(move_writes(&mut admin, 20 * number));
-            let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
-            let (found, port) = read.unwrap();
-            if found != number {
-                stale.push((number, found, port));
-            }
+    run_all(&mut direct(&cluster.nodes[0]), TABLES);
+    let mut conn = connect(&cluster.proxy);
+    let mut stale = Vec::new();
+    for number in 1..=moves {
+        change(&mut conn, &update_of(rows));
+        change(&mut conn, &format!("UPDATE own SET number = {number}"));
+        assert!(move_writes(&mut admin, 20 * number));
+        let read = conn.query_one::<(u64, i64)>("SELECT number, @@port FROM own");
+        let (found, port) = read.unwrap();
+        if found != number {
+            stale.push((number, found, port));
         }
-        assert!(stale.is_empty(), "{stale:?}");
-    });
+    }
+    assert!(stale.is_empty(), "{stale:?}");
+}
+
+fn update_of(rows: u32) -> String {
+    format!("UPDATE bulk SET b = b + 1 WHERE a < {rows}")
 }
 
 /// Makes the tables, and does this with a connection while another one changes so many rows again and again.
@@ -185,7 +190,7 @@ fn while_changing(cluster: &Cluster, rows: u32, work: impl FnOnce(&mut Connectio
     run_all(&mut direct(&cluster.nodes[0]), TABLES);
     let mut conn = connect(&cluster.proxy);
     let is_over = AtomicBool::new(false);
-    let update = format!("UPDATE bulk SET b = b + 1 WHERE a < {rows}");
+    let update = update_of(rows);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut conn = connect(&cluster.proxy);

@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
+use onecopy_mysql::Param;
 use onecopy_proxy::config::ReplicaReads;
 
 use onecopy_testkit::server::{Server, ServerKind, lacks, shared};
@@ -200,16 +201,30 @@ fn a_session_that_comes_to_another_member_finds_its_own_changes_there() {
     let mut admin = pair::admin(&cluster.proxy);
     admin.run("DRAIN BACKEND three").unwrap();
     admin.run("DRAIN BACKEND one").unwrap();
-    for sql in ["SELECT number FROM own", "BEGIN"] {
+    let long = format!("SELECT number /* {} */ FROM own", "long ".repeat(100_000));
+    for sql in ["SELECT number FROM own", "BEGIN", &long] {
         let error = conn.run(sql).unwrap_err();
         let error = error.server().unwrap();
-        assert_eq!(error.code, 1205, "{sql}: {error}");
-        let expected = "The last changes of this session have not come to backend 'two' yet";
-        assert!(error.message.starts_with(expected), "{sql}: {error}");
+        assert_eq!(error.code, 1205, "{error}");
+        let expected = "Backend 'two' has not applied the last changes of this session yet";
+        assert!(error.message.starts_with(expected), "{error}");
     }
+    let error = conn.exec("SELECT number FROM own WHERE id = ?", &[Param::from(1)]);
+    let error = error.and_then(|rows| rows.finish()).unwrap_err();
+    assert_eq!(
+        error.server().map(|error| error.code),
+        Some(1205),
+        "{error}"
+    );
+    conn.ping().unwrap();
     holder.run("UNLOCK TABLES").unwrap();
-    let read = conn.query_one::<(u64, u16)>("SELECT number, @@port FROM own");
-    assert_eq!(read.unwrap(), (1, cluster.nodes[1].port()));
+    let mut read = None;
+    until("it has them", || {
+        let row = conn.query_one::<(u64, u16)>("SELECT number, @@port FROM own");
+        read = row.ok();
+        read.is_some()
+    });
+    assert_eq!(read, Some((1, cluster.nodes[1].port())));
 }
 
 /// What one of them says of its lag counts, also where it takes writes itself.

@@ -128,6 +128,7 @@ fn the_first_client_waits_for_a_promotion_too() {
         state_of(&mut admin, "one") == "down"
     });
     let config = pair.client();
+    assert_eq!(pair.proxy.snapshot(false).sessions, 0);
     std::thread::scope(|scope| {
         let client = scope.spawn(|| Connection::connect_with(&config));
         until("it waits", || pair.proxy.snapshot(false).sessions == 1);

@@ -368,6 +368,8 @@ pub(crate) fn config(
             mode,
             accounts: vec![AccountConfig::new("app", password())],
             reencrypt_passwords: true,
+            // The first client waits for a server for three quarters of it.
+            handshake_timeout: Duration::from_secs(80),
             replica_reads,
             pool: PoolConfig {
                 max: CONNECTIONS,

@@ -234,7 +234,7 @@ impl Session {
         }
         let may_wait =
             splits || matches!(&self.phase, Phase::Pooled(pooled) if pooled.may_be_elsewhere());
-        if may_wait && let Some(begun) = self.wait_for_own_changes(look, context)? {
+        if may_wait && let Some(begun) = self.wait_for_own_changes(command, look, context)? {
             return Ok(Some(begun));
         }
         if let Some(text) = text {

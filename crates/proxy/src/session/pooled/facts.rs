@@ -60,7 +60,7 @@ impl PooledLogin {
     fn may_wait(&self, now: Instant, pool: &Pool, listener: &Listener) -> bool {
         let all = listener.config.handshake_timeout;
         let most = pool.config().failover_timeout.min(all - all / SHARE);
-        self.reason.is_empty() && now.saturating_duration_since(self.came) < most
+        !self.has_waited && now.saturating_duration_since(self.came) < most
     }
 }
 
@@ -111,7 +111,10 @@ impl Session {
                             )
                             .into());
                     }
-                    Err(Nobody::Up) if login.may_wait(now, &pool, &self.listener) => {
+                    Err(Nobody::Up)
+                        if refused.is_empty() && login.may_wait(now, &pool, &self.listener) =>
+                    {
+                        login.tried.clear();
                         for backend in self.listener.backends.all() {
                             backend.health().hurry();
                         }

@@ -37,7 +37,7 @@ const MOST_LOST: u8 = 3;
 pub(super) const SERVER_SHUTDOWN: u16 = 1053;
 
 /// The same, MariaDB's `ER_CONNECTION_KILLED` and MySQL's `ER_CLIENT_INTERACTION_TIMEOUT`: the server closes behind them.
-const FAREWELLS: [u16; 3] = [SERVER_SHUTDOWN, 1927, 4031];
+pub(super) const FAREWELLS: [u16; 3] = [SERVER_SHUTDOWN, 1927, 4031];
 
 /// A read that is kept until its result begins, and what has become of it before.
 /// In a box: idle clients are many, and have none.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::packet::CommandByte;
 
+use super::reply::is_statement;
 use super::serve::Begun;
 use super::{After, IN_TRANSACTION, Pooled, Stage};
 use crate::backend::{Backend, Part, Position};
@@ -32,7 +33,7 @@ use crate::session::{Context, End, Phase, Session};
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Has a member of a Galera cluster wait until it has all that was committed anywhere before: at most `repl.causal_read_timeout`.
-pub(super) const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0";
+pub(super) const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0 LIMIT 1";
 
 /// `ER_OPTION_PREVENTS_STATEMENT`, as a server that is read only has it.
 const OPTION_PREVENTS_STATEMENT: u16 = 1290;
@@ -101,11 +102,21 @@ impl ReadSplit {
 }
 
 impl ReadSplit {
-    /// What the member of a MySQL group that has the writes now waits for the session's own changes with, where they are known.
-    pub(super) fn wait_on_member(&self, connection: &Connection, most: Duration) -> Option<String> {
+    /// What the member of a cluster that has the session's statements now waits for its own changes with, where they are known.
+    pub(super) fn wait_on_member(
+        &self,
+        connection: &Connection,
+        config: Option<ReplicaReads>,
+        most: Duration,
+    ) -> Option<String> {
+        if config.unwrap_or(self.config).consistency == Consistency::None {
+            return None;
+        }
+        if is_galera(connection) {
+            return Some(SYNC.to_owned());
+        }
         let is_known = !self.has_untold && !self.own.is_empty();
-        let waits = is_known && self.config.consistency != Consistency::None;
-        waits.then(|| wait_by_gtid(connection, &self.own, most))
+        is_known.then(|| wait_by_gtid(connection, &self.own, most))
     }
 }
 
@@ -249,6 +260,7 @@ impl Session {
     /// has the writes now. `Some` while it does.
     pub(super) fn wait_for_own_changes(
         &mut self,
+        command: CommandByte,
         look: Look,
         context: &mut Context<'_>,
     ) -> Result<Option<Begun>, End> {
@@ -261,8 +273,9 @@ impl Session {
             return Ok(None);
         };
         if !connection.key.part.is_of_replicas() {
-            return match pooled.may_be_elsewhere() && is_between {
-                true => self.catch_up(context),
+            let waits = is_statement(command) && is_between && pooled.may_be_elsewhere();
+            return match waits {
+                true => self.catch_up(look, context),
                 false => Ok(None),
             };
         }
@@ -379,10 +392,10 @@ fn wait_by_gtid(connection: &Connection, own: &Position, most: Duration) -> Stri
     match connection.is_mysql() {
         // Without a limit it would wait for ever, and with 0 too.
         true => format!(
-            "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3})",
+            "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3}) LIMIT 1",
             seconds.max(0.001)
         ),
-        false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3})"),
+        false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3}) LIMIT 1"),
     }
 }
 

@@ -159,6 +159,7 @@ impl Session {
             }
         }
         if is_statement(command) {
+            pooled.may_have_changed |= pooled.current.look.may_change();
             if pooled.reads.is_some() {
                 pooled.note_untold_change(code.filter(|_| failed));
             }

@@ -480,7 +480,7 @@ impl Session {
             return Ok(());
         }
         if after == After::CatchUp {
-            return self.caught_up(&exchange, context);
+            return self.caught_up(exchange, context);
         }
         // The barrier is there to be hit.
         if after != After::Barrier && exchange.error().is_some() {
