@@ -12,7 +12,7 @@ run:   ## start a proxy and private MariaDB and Valkey servers and demo the clie
 	cargo build --release -p onecopy -p onecopy-testkit --bins
 	@$(if $(URL)$(VALKEY_URL),$(BIN)/onecopy tour $(if $(URL),--url "$$URL") $(if $(VALKEY_URL),--valkey-url "$$VALKEY_URL"),\
 	$(BIN)/with-server --mysql --valkey --pair -- $(BIN)/onecopy tour --url {URL} --valkey-url {VALKEY_URL} --pair {PRIMARY_URL} {REPLICA_URL})
-test: lint  ## run all checks: format, lints, tests on private servers, documentation, instruction counts
+test: lint  ## run the tests on private servers; also checks format, lints, documentation and dependencies
 	@crates/testkit/test.sh
 test-servers: ## run the server tests on MySQL 9.7, MariaDB 11.8 and Valkey 8.1, fetched into target/servers
 	crates/testkit/servers.py test
@@ -31,6 +31,7 @@ meter: ## compare the copy counters with valgrind; needs valgrind
 	@command -v valgrind >/dev/null || { echo "valgrind is missing; install the package valgrind" >&2; exit 1; }
 	bench/meter.py
 gates: ## count instructions, allocations and copies of the hot paths, and fail if they are worse than recorded; needs valgrind
+	@command -v valgrind >/dev/null || { echo "valgrind is missing; install the package valgrind" >&2; exit 1; }
 	cargo run --profile gates --quiet -p onecopy-gates -- check
 deny:  ## check licences, sources and known vulnerabilities of all dependencies; needs cargo-deny
 	@command -v cargo-deny >/dev/null || { echo "cargo-deny is missing; type: cargo install cargo-deny --locked" >&2; exit 1; }

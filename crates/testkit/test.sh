@@ -25,10 +25,6 @@ finish() { # NAME
 
 cargo_test() { RUST_TEST_THREADS=$threads cargo test --workspace --all-features --no-fail-fast "$@"; }
 
-# Instructions are the same on a busy machine.
-if command -v valgrind >/dev/null; then beside gates "${MAKE:-make}" gates
-else echo "NOT RUN: make gates; install the package valgrind" >&2; gates_process=; fi
-
 # The tests in three parts by the alphabet, which take about the same time.
 first_third() {
     status=0
@@ -54,7 +50,6 @@ if cargo_test --no-run; then
     finish second_third
     finish last_third
 else failed="$failed compile"; fi
-if [ -n "$gates_process" ]; then finish gates; fi
 if command -v cargo-deny >/dev/null; then "${MAKE:-make}" deny || failed="$failed deny"
 else echo "NOT RUN: make deny; type: cargo install cargo-deny --locked" >&2; fi
 

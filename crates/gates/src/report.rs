@@ -47,7 +47,7 @@ pub(crate) fn page(baseline: &Baseline) -> Result<String, Box<dyn Error>> {
 const PAGE: &str = "\
 # Gates: counts of the hot paths
 
-`make gates-record` writes this page and [gates.json](gates.json). `make gates`, which is part of `make test`, counts again
+`make gates-record` writes this page and [gates.json](gates.json). `make gates`, which CI runs behind `make test`, counts again
 and fails where an instruction count or a byte count is more than 2 % above its baseline, or where there is one more
 allocation. It also fails where a count is more than 2 % below its baseline: record the better figure in the same commit.
 
