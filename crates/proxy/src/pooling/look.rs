@@ -126,6 +126,10 @@ const NOT_ON_REPLICAS: u32 = mask(&[
     Mention::Writes,
 ]);
 
+/// Statements that change no rows, unless they mention one of these.
+const LOOK_ONLY: u32 = 1 << Kind::Select as u8 | 1 << Kind::Show as u8 | 1 << Kind::Set as u8;
+const CHANGES: u32 = mask(&[Mention::Writes, Mention::Sequence, Mention::SetStatement]);
+
 /// What a query may mention that leaves nothing behind.
 const LEAVE_NOTHING: u32 = mask(&[
     Mention::LastInsertId,
@@ -182,12 +186,11 @@ impl Look {
         self.kinds == 1 << kind as u8
     }
 
-    /// Whether it may change rows, as far as its text tells: a function that it calls may do so in any case.
+    /// Whether it may change rows, as far as its text tells, or its text is not known: a function that it calls may do so in any case.
     #[inline]
     pub(crate) fn may_change(self) -> bool {
-        const LEAVE_ALL: u32 =
-            1 << Kind::Select as u8 | 1 << Kind::Show as u8 | 1 << Kind::Set as u8;
-        self.kinds & !LEAVE_ALL != 0 || self.is_partial
+        let of_others = self.kinds & !LOOK_ONLY;
+        of_others != 0 || self.kinds == 0 || self.mentions & CHANGES != 0 || self.is_partial
     }
 
     /// Whether it only reads, as far as its text tells, and leaves nothing behind: a replica can run it. A function that it calls may

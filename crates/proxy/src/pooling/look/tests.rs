@@ -312,3 +312,30 @@ fn a_comment_says_where_a_statement_is_to_run() {
         assert_eq!(found, (primary, replica), "{sql}");
     }
 }
+
+#[test]
+fn what_may_change_rows_is_known_by_more_than_its_first_word() {
+    for changes in [
+        "INSERT INTO t VALUES (1)",
+        "BEGIN",
+        "CALL p()",
+        "SELECT 1; DELETE FROM t",
+        "WITH x AS (SELECT 1) UPDATE t SET a = 1",
+        "SELECT NEXT VALUE FOR s",
+        "SET STATEMENT max_statement_time = 1 FOR UPDATE t SET a = 1",
+    ] {
+        assert!(look(changes.as_bytes()).may_change(), "{changes}");
+    }
+    for leaves in [
+        "SELECT a FROM t",
+        "SHOW TABLES",
+        "SET @a = 1",
+        "SELECT 1; SHOW WARNINGS",
+    ] {
+        assert!(!look(leaves.as_bytes()).may_change(), "{leaves}");
+    }
+    assert!(
+        Look::default().may_change(),
+        "a statement whose text is not known"
+    );
+}

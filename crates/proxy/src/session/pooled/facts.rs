@@ -60,7 +60,7 @@ impl PooledLogin {
     fn may_wait(&self, now: Instant, pool: &Pool, listener: &Listener) -> bool {
         let all = listener.config.handshake_timeout;
         let most = pool.config().failover_timeout.min(all - all / SHARE);
-        !self.has_waited && now.saturating_duration_since(self.came) < most
+        !self.has_waited && !self.has_met_one && now.saturating_duration_since(self.came) < most
     }
 }
 
@@ -111,9 +111,7 @@ impl Session {
                             )
                             .into());
                     }
-                    Err(Nobody::Up)
-                        if refused.is_empty() && login.may_wait(now, &pool, &self.listener) =>
-                    {
+                    Err(Nobody::Up) if login.may_wait(now, &pool, &self.listener) => {
                         login.tried.clear();
                         for backend in self.listener.backends.all() {
                             backend.health().hurry();
@@ -140,10 +138,18 @@ impl Session {
             match self.go_on_asking(context) {
                 Ok(is_known) => return Ok(is_known),
                 Err(error) => {
+                    self.note_contact();
                     let name = self.stop_asking(context);
                     self.note_reason(format!("backend '{name}': {error}"));
                 }
             }
+        }
+    }
+
+    /// Whether the backend that did not do has taken the connection: the reason will be the same the next time.
+    fn note_contact(&mut self) {
+        if let Phase::PooledLogin(login) = &mut self.phase {
+            login.has_met_one |= login.asking.as_ref().is_some_and(|one| one.is_connected);
         }
     }
 

@@ -64,6 +64,8 @@ pub(in crate::session) struct PooledLogin {
     pub(super) reason: String,
     /// One of them has not answered in its time.
     pub(super) has_waited: bool,
+    /// One of them has taken the connection.
+    pub(super) has_met_one: bool,
 }
 
 enum State {
@@ -101,6 +103,7 @@ impl PooledLogin {
             tried: Vec::new(),
             reason: String::new(),
             has_waited: false,
+            has_met_one: false,
         }
     }
 

@@ -79,6 +79,13 @@ impl Lost {
         self.0.get_or_insert_default()
     }
 
+    /// A command that was not sent yet does without one more connection; whether it may.
+    pub(super) fn may_lose_another(&mut self) -> bool {
+        let loss = self.loss_mut();
+        loss.connections += 1;
+        loss.connections <= MOST_LOST
+    }
+
     /// Whether the reply to a command that may be sent once more is the error of a server that is shutting down.
     #[inline]
     pub(super) fn is_turned_away(&self, reply: &[u8]) -> bool {
@@ -173,9 +180,7 @@ impl Session {
             (Some(_), true) if cleared == 0 && waits_with_command && is_awaited => {
                 pooled.exchange = None;
                 pooled.ahead.clear();
-                let loss = pooled.lost.loss_mut();
-                loss.connections += 1;
-                loss.connections <= MOST_LOST
+                pooled.lost.may_lose_another()
             }
             (_, false) => is_unanswered && is_awaited && pooled.may_send_again(),
             _ => false,
@@ -383,7 +388,7 @@ impl Pooled {
     }
 
     /// Whether something of the session is on its connection, or may be, that can't be had elsewhere.
-    fn needs_connection(&self, status: StatusFlags) -> bool {
+    pub(super) fn needs_connection(&self, status: StatusFlags) -> bool {
         !self.pins.is_empty()
             || status.intersects(IN_TRANSACTION)
             || self.has_insert_id

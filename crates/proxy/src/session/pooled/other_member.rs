@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use onecopy_mysql_proto::packet::ErrPacket;
+use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 
 use super::failover::may_be_left;
 use super::lost::FAREWELLS;
@@ -27,9 +27,22 @@ impl Session {
     /// one](Pooled::may_be_elsewhere); `Some` while it does.
     pub(super) fn catch_up(
         &mut self,
+        command: CommandByte,
         look: Look,
         context: &mut Context<'_>,
     ) -> Result<Option<Begun>, End> {
+        // What an execution needs is kept by the connection.
+        let waits = match command {
+            // An operator's KILL must not wait for the statement that it is to end; it may have no text of its own here.
+            CommandByte::QUERY => !look.is_only(Kind::Kill) && look != Look::default(),
+            CommandByte::STMT_PREPARE
+            | CommandByte::STMT_SEND_LONG_DATA
+            | CommandByte::STMT_EXECUTE => true,
+            _ => false,
+        };
+        if !waits {
+            return Ok(None);
+        }
         let config = self.listener.config.replica_reads;
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(None);
@@ -37,10 +50,6 @@ impl Session {
         let Some(connection) = &pooled.connection else {
             return Ok(None);
         };
-        // An operator's KILL must not wait for the statement that it is to end; it may have no text of its own here.
-        if look.is_only(Kind::Kill) || look == Look::default() {
-            return Ok(None);
-        }
         let is_member = connection.place.backend().is_member();
         let most = pooled.pool.config().failover_timeout;
         let wait = match &pooled.reads {
@@ -72,9 +81,11 @@ impl Session {
         if code.is_some_and(|code| FAREWELLS.contains(&code)) {
             return self.exchange_failed(exchange, After::CatchUp, context);
         }
+        let status = self.relay.status();
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
+        let may_leave = !pooled.needs_connection(status);
         let Some(connection) = &mut pooled.connection else {
             return Ok(());
         };
@@ -85,7 +96,9 @@ impl Session {
         }
         connection.has_diagnostics |= exchange.error().is_some();
         let backend = connection.place.backend();
-        if let Some(code) = code.filter(|code| may_be_left(*code)) {
+        if let Some(code) = code.filter(|code| may_leave && may_be_left(*code))
+            && pooled.lost.may_lose_another()
+        {
             pooled.tried.push(Arc::clone(backend));
             pooled.doubt_server(code);
             self.detach(false, context);

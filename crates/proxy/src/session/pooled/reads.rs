@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use onecopy_mysql_proto::StatusFlags;
 use onecopy_mysql_proto::packet::CommandByte;
 
-use super::reply::is_statement;
 use super::serve::Begun;
 use super::{After, IN_TRANSACTION, Pooled, Stage};
 use crate::backend::{Backend, Part, Position};
@@ -33,7 +32,11 @@ use crate::session::{Context, End, Phase, Session};
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Has a member of a Galera cluster wait until it has all that was committed anywhere before: at most `repl.causal_read_timeout`.
-pub(super) const SYNC: &str = "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 0 LIMIT 1";
+pub(super) const SYNC: &str =
+    "SET STATEMENT wsrep_sync_wait = 1, max_statement_time = 0 FOR SELECT 0 LIMIT 1";
+
+/// In milliseconds, more than any wait takes.
+const LONGEST: u32 = u32::MAX;
 
 /// `ER_OPTION_PREVENTS_STATEMENT`, as a server that is read only has it.
 const OPTION_PREVENTS_STATEMENT: u16 = 1290;
@@ -273,9 +276,8 @@ impl Session {
             return Ok(None);
         };
         if !connection.key.part.is_of_replicas() {
-            let waits = is_statement(command) && is_between && pooled.may_be_elsewhere();
-            return match waits {
-                true => self.catch_up(look, context),
+            return match is_between && pooled.may_be_elsewhere() {
+                true => self.catch_up(command, look, context),
                 false => Ok(None),
             };
         }
@@ -384,7 +386,8 @@ enum Wait {
     InVain,
 }
 
-/// A statement that comes to `0` once its server has these transactions.
+/// A statement that comes to `0` once its server has these transactions. The session before may have limited the time of statements and
+/// their rows.
 fn wait_by_gtid(connection: &Connection, own: &Position, most: Duration) -> String {
     let own = own.text();
     let own = String::from_utf8_lossy(&own);
@@ -392,10 +395,12 @@ fn wait_by_gtid(connection: &Connection, own: &Position, most: Duration) -> Stri
     match connection.is_mysql() {
         // Without a limit it would wait for ever, and with 0 too.
         true => format!(
-            "SELECT WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3}) LIMIT 1",
+            "SELECT /*+ MAX_EXECUTION_TIME({LONGEST}) */ WAIT_FOR_EXECUTED_GTID_SET('{own}', {:.3}) LIMIT 1",
             seconds.max(0.001)
         ),
-        false => format!("SELECT MASTER_GTID_WAIT('{own}', {seconds:.3}) LIMIT 1"),
+        false => format!(
+            "SET STATEMENT max_statement_time = 0 FOR SELECT MASTER_GTID_WAIT('{own}', {seconds:.3}) LIMIT 1"
+        ),
     }
 }
 

@@ -4,7 +4,6 @@ use super::{ReadSplit, is_galera};
 use crate::backend::Part;
 use crate::moved::MovedChanges;
 use crate::pooling::connection::Connection;
-use crate::pooling::look::Kind;
 use crate::session::pooled::Pooled;
 use crate::session::pooled::failover::READ_ONLY;
 
@@ -102,9 +101,7 @@ impl Pooled {
             }
             _ => {
                 reads.changes += 1;
-                let leaves_all = [Kind::Select, Kind::Show, Kind::Set];
-                let leaves_all = leaves_all.iter().any(|&kind| look.is_only(kind));
-                if !leaves_all && !connection.tells_transactions() {
+                if look.may_change() && !connection.tells_transactions() {
                     self.note_untold();
                 }
             }
