@@ -2,8 +2,8 @@
 //!
 //!     cargo run -p onecopy-valkey --example stream_worker -- redis://localhost
 //!
-//! Three workers share 100 orders. The first one stops after 10 of them, with an order that it has not finished: another one takes that
-//! over.
+//! There are 100 orders. The first worker stops after 10 of them, with an order that it has not finished. Two others share the rest, and one
+//! of them takes that order over.
 
 use std::thread;
 use std::time::Duration;
@@ -59,15 +59,16 @@ fn main() -> Result<(), Error> {
     while replies.next_reply()?.is_some() {}
     drop(replies);
 
+    let finished_before = work(&url, "worker-1", Some(10))?;
     let finished = thread::scope(|scope| {
         let url = &url;
-        let one = scope.spawn(move || work(url, "worker-1", Some(10)));
         let others = ["worker-2", "worker-3"];
         let others = others.map(|name| scope.spawn(move || work(url, name, None)));
-        let all = std::iter::once(one).chain(others);
-        let all = all.map(|worker| worker.join().expect("no worker panics"));
+        let others = others.into_iter();
+        let all = others.map(|worker| worker.join().expect("no worker panics"));
         all.sum::<Result<u32, Error>>()
     })?;
+    let finished = finished_before + finished;
     println!("{finished} orders were finished");
     let (pending, ..) = conn.run(&stream::xpending(STREAM, "billing"))?;
     println!("{pending} are left");
