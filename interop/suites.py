@@ -120,7 +120,7 @@ def steady(first, others, what):
 
 def told(server, module, mode, place):
     """Runs a suite, and keeps what it said."""
-    # Where a test of mysql_async fails, it leaves a server behind that ends its sessions after three seconds.
+    # A test of mysql_async that fails leaves `wait_timeout = 3` behind, which would end idle sessions of the next suite.
     server.sql(server.port, "SET GLOBAL wait_timeout = DEFAULT")
     module.prepare(server)
     found, said = module.run(server, place)
