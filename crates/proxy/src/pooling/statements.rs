@@ -253,9 +253,14 @@ impl Prepared {
     pub(crate) fn close_if_it_had_a_cursor(&mut self, text: &Arc<Text>) {
         let has_had = |one: &ServerStatement| one.had_cursor;
         if self.statements.get(&address(text)).is_some_and(has_had) {
-            let id = self.remove(text);
-            self.to_close.extend(id);
+            self.close(text);
         }
+    }
+
+    /// Has the backend close a statement before the next command.
+    pub(crate) fn close(&mut self, text: &Arc<Text>) {
+        let id = self.remove(text);
+        self.to_close.extend(id);
     }
 
     pub(crate) fn remove(&mut self, text: &Arc<Text>) -> Option<u32> {

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use onecopy_mysql::StatusFlags;
 use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::{Param, StatusFlags};
 use onecopy_proxy::config::{Mode, Rate};
 
 use crate::common::{Pooled, text};
@@ -121,5 +121,42 @@ fn a_reload_changes_the_limit_of_sessions_that_are_there() {
     pooled.proxy.reload(config).unwrap();
     for _ in 0..100 {
         assert_eq!(text(&mut conn, "SELECT 1"), "1");
+    }
+}
+
+#[test]
+fn values_that_were_sent_ahead_go_with_the_execution_that_is_refused() {
+    let pooled = start(Rate {
+        per_second: SELDOM,
+        burst: 3,
+    });
+    let mut conn = pooled.connect();
+    let lengths = conn.prepare("SELECT CONCAT(LENGTH(?), ',', LENGTH(?))");
+    let lengths = lengths.unwrap();
+    let params = [Param::LongData, Param::LongData];
+    let send = |conn: &mut Connection| {
+        conn.send_long_data(&lengths, 0, &b"first"[..]).unwrap();
+        conn.send_long_data(&lengths, 1, &b"second"[..]).unwrap();
+    };
+    for in_transaction in [false, true] {
+        // In a transaction they are on the connection that the next execution is sent on.
+        while in_transaction && conn.run("BEGIN").is_err() {}
+        send(&mut conn);
+        while use_up(&mut conn) > 0 {}
+        refused(conn.execute(&lengths, &params).map(drop));
+        let found = loop {
+            send(&mut conn);
+            if let Ok(mut rows) = conn.execute(&lengths, &params) {
+                let row = rows.next().unwrap().unwrap();
+                let found = row.get::<&str>(0).unwrap().to_owned();
+                rows.finish().unwrap();
+                break found;
+            }
+        };
+        assert_eq!(found, "5,6");
+        assert_eq!(
+            conn.status().contains(StatusFlags::IN_TRANS),
+            in_transaction
+        );
     }
 }

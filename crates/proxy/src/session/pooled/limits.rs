@@ -115,6 +115,7 @@ impl Session {
                 return Ok(needs);
             }
             self.note_refused_statement();
+            self.drop_long_data();
         }
         self.swallow(context)?;
         if let Phase::Pooled(pooled) = &mut self.phase {
@@ -146,6 +147,26 @@ impl Session {
             let id = id.map(|id| pooled.statements.resolve(u32::from_le_bytes(*id)));
             pooled.current.statement = id.map(|id| (id, false));
         }
+    }
+
+    /// Values that were sent ahead of the execution that is refused are gone for its client, and its cursor is, as with a server whose
+    /// execution fails: the connection closes the statement, and prepares it again for the next one.
+    fn drop_long_data(&mut self) {
+        let Phase::Pooled(pooled) = &mut self.phase else {
+            return;
+        };
+        let Some((id, _)) = pooled.current.statement else {
+            return;
+        };
+        if !pooled.held.has_cursor_of(id) {
+            return;
+        }
+        if let Some(statement) = pooled.statements.get_mut(id)
+            && let Some(connection) = &mut pooled.connection
+        {
+            connection.prepared.close(&statement.text);
+        }
+        pooled.statement_rests(id);
     }
 
     /// The prepared statement that the command that is next is about.

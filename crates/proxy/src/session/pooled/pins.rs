@@ -185,7 +185,8 @@ impl Pooled {
         connection.is_some_and(|connection| connection.capabilities.contains(all))
     }
 
-    fn statement_rests(&mut self, id: u32) {
+    /// It has no cursor and no values that were sent ahead.
+    pub(super) fn statement_rests(&mut self, id: u32) {
         self.held.cursor_closed(id);
         if !self.held.has_cursors() {
             self.unpin(Pin::Cursor);
