@@ -48,6 +48,8 @@ if cargo_test --no-run; then
     finish second_third
     finish last_third
 else failed="$failed compile"; fi
+if command -v python3 >/dev/null; then crates/proxy/tests/mirror/mistakes.py --pieces || failed="$failed mistakes"
+else echo "NOT RUN: crates/proxy/tests/mirror/mistakes.py --pieces; python3 is missing" >&2; fi
 if command -v cargo-deny >/dev/null; then "${MAKE:-make}" deny || failed="$failed deny"
 else echo "NOT RUN: make deny; type: cargo install cargo-deny --locked" >&2; fi
 

@@ -2,6 +2,7 @@
 """Makes the proxy forget one state at a time and checks that a mirror finds it: a test of the test.
 
     crates/proxy/tests/mirror/mistakes.py [NAME...]
+    crates/proxy/tests/mirror/mistakes.py --pieces    only checks that the piece of each is in the source, once
 
 All mistakes are put into a copy of the checkout, each behind a condition that an environment variable turns on, so that there is one
 build. Each is then looked for by tests/mirror and, where that finds nothing, by tests/mirror_packets. The copy is in target/mistakes;
@@ -12,7 +13,7 @@ import json, os, pathlib, re, shutil, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 COPY = ROOT / "target/mistakes/checkout"
-SOURCE = COPY / "crates/proxy/src"
+SOURCE = "crates/proxy/src"
 # Most are found in the first thousand.
 STATEMENTS = "20000"
 # One that can't go on waits for a connection for seconds, again and again.
@@ -37,7 +38,8 @@ MISTAKES = {  # name: file, piece, what is put in its place, with WRONG where th
     "transactions": (ATTACH, "|| status.intersects(IN_TRANSACTION)", "|| !WRONG && status.intersects(IN_TRANSACTION)"),
     "all pins": (ATTACH, "!self.pins.is_empty()", "!WRONG && !self.pins.is_empty()"),
     "whose warnings are on a connection": (LAST, "is_here && pooled.last.answers(look)", "is_here && (WRONG || pooled.last.answers(look))"),
-    "warnings of another session": (COMMAND, "if std::mem::take(&mut last.is_to_clear) || is_to_clear {", "if (std::mem::take(&mut last.is_to_clear) || is_to_clear) && !WRONG {"),
+    "warnings of another session": (COMMAND, "let clears = std::mem::take(&mut last.is_to_clear) || is_to_clear;",
+                                    "let clears = (std::mem::take(&mut last.is_to_clear) || is_to_clear) && !WRONG;"),
     "insert ids": (REPLY, "self.has_insert_id = true;", "self.has_insert_id = !WRONG;"),
     "insert ids in statements": (COMMAND, "if wants_insert_id && is_other_id {", "if wants_insert_id && is_other_id && !WRONG {"),
     "an insert id that stays": ("session/pooled/question.rs", "connection.last_insert_id != Some(0)", "!WRONG && connection.last_insert_id != Some(0)"),
@@ -78,18 +80,28 @@ def put_in():
     COPY.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(COPY)], check=True)
     missing = []
-    for name, (file, piece, instead) in MISTAKES.items():
-        # A file may have been split since.
-        for path in [SOURCE / file, *sorted(SOURCE.rglob("*.rs"))]:
-            text = path.read_text() if path.exists() else ""
-            if text.count(piece) == 1:
-                path.write_text(text.replace(piece, instead.replace("WRONG", f'crate::is_wrong("{name}")')))
-                break
+    for name, (_, piece, instead) in MISTAKES.items():
+        path = place(COPY, name)
+        if path:
+            path.write_text(path.read_text().replace(piece, instead.replace("WRONG", f'crate::is_wrong("{name}")')))
         else:
             missing.append(name)
-    with open(SOURCE / "lib.rs", "a") as lib:
+    with open(COPY / SOURCE / "lib.rs", "a") as lib:
         lib.write(SWITCH)
     return missing
+
+
+def place(checkout, name):
+    """The file that has the piece of a mistake, once; `None` where none has."""
+    file, piece, _ = MISTAKES[name]
+    source = checkout / SOURCE
+    # A file may have been split since.
+    paths = [source / file, *sorted(source.rglob("*.rs"))]
+    return next((path for path in paths if path.exists() and path.read_text().count(piece) == 1), None)
+
+
+def no_piece(name):
+    return f"{name}: its piece is no longer in {MISTAKES[name][0]}, or more than once"
 
 
 def built():
@@ -121,6 +133,8 @@ def finds(program, mistake):
 
 
 def main():
+    if sys.argv[1:] == ["--pieces"]:
+        sys.exit("\n".join(no_piece(name) for name in MISTAKES if not place(ROOT, name)) or None)
     names = sys.argv[1:] or list(MISTAKES)
     if unknown := [name for name in names if name not in MISTAKES]:
         sys.exit(f"no such mistake: {unknown[0]}; known are: {'; '.join(MISTAKES)}")
@@ -133,7 +147,7 @@ def main():
     failed = sum(name in missing for name in names)
     for name in names:
         if name in missing:
-            print(f"{name}: its piece is no longer in {MISTAKES[name][0]}, or more than once", flush=True)
+            print(no_piece(name), flush=True)
             continue
         by = next(((mirror, said) for mirror in mirrors if (said := finds(programs[mirror], name))), None)
         failed += by is None
