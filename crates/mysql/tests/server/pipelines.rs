@@ -3,7 +3,7 @@
 use onecopy_mysql::{Error, ProtocolError, StatusFlags, params};
 
 use super::Connection;
-use crate::common::{binary, count, letters, number, url, urls, with_option};
+use crate::common::{binary, count, letters, number, url, urls, with_option, with_zlib};
 
 /// The one value of the next result.
 macro_rules! value {
@@ -33,6 +33,9 @@ async fn results_and_errors_come_in_the_order_of_the_statements() {
         "statement-cache=1",
         "compression=zlib",
     ] {
+        if option.contains("compression") && with_zlib(&url()).is_none() {
+            continue;
+        }
         for url in urls() {
             let mut conn = wait!(Connection::connect(&with_option(&url, option))).unwrap();
             let statement = wait!(conn.prepare("SELECT ? + 1")).unwrap();
@@ -112,8 +115,7 @@ async fn a_pipeline_of_known_statements_is_one_write() {
 async fn tens_of_thousands_go_through_with_large_results_and_large_parameters() {
     let text = letters().first(3_000);
     let large = binary().first(100_000);
-    let compressed = with_option(&url(), "compression=zlib");
-    for url in urls().into_iter().chain([compressed]) {
+    for url in urls().into_iter().chain(with_zlib(&url())) {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         let (small, few) = (count(20_000, 100_000) as i64, 300);
         let mut pipeline = conn.pipeline();
@@ -153,8 +155,7 @@ async fn tens_of_thousands_go_through_with_large_results_and_large_parameters() 
 #[tokio::test]
 async fn results_dropped_anywhere_leave_the_next_command_its_own_result() {
     let large = binary().first(600_000);
-    let compressed = with_option(&url(), "compression=zlib");
-    for url in urls().into_iter().chain([compressed]) {
+    for url in urls().into_iter().chain(with_zlib(&url())) {
         let mut conn = wait!(Connection::connect(&url)).unwrap();
         for read in [0, 1, 2, 51, 99] {
             for lends in [false, true] {

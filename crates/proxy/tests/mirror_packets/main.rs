@@ -23,8 +23,10 @@ mod wire;
 use onecopy_mysql_proto::Capabilities;
 use onecopy_proxy::config::{Mode, PoolConfig};
 
+use reply::Reply;
 use script::Script;
 use side::Side;
+use step::{Execution, Step};
 
 /// Sessions at the same time, and connections that they share.
 const SESSIONS: usize = 100;
@@ -114,6 +116,27 @@ fn difference(
     println!("seed {seed}: {lost} lost warnings, {}", script.account());
     assert!(lost * 100 <= steps, "{lost} lost warnings in {steps} steps");
     None
+}
+
+/// Runs steps of sessions that share one connection, which have to give what they give on a connection of one's own; returns what they gave.
+fn run_both(having: Having, schema: &[String], steps: &[(usize, Step)]) -> Vec<Reply> {
+    let pool = PoolConfig { max: 1, ..shared() };
+    let capabilities = each(having);
+    let mut direct = Side::direct(&capabilities, schema);
+    let mut pooled = Side::proxied(Mode::Transaction, pool, &capabilities, schema);
+    let mut replies = Vec::new();
+    for (at, (session, step)) in steps.iter().enumerate() {
+        let [wanted, found] = [&mut direct, &mut pooled].map(|side| {
+            if !side.is_connected(*session) {
+                side.connect(*session, Some("test"));
+            }
+            side.send(*session, step);
+            side.receive(*session, step).0
+        });
+        assert_eq!(wanted, found, "step {at}, session {session}: {step:?}");
+        replies.push(wanted);
+    }
+    replies
 }
 
 /// The last steps of some sessions, the oldest first.
@@ -237,4 +260,35 @@ fn sessions_with_a_connection_each_leave_nothing_to_the_next() {
         ..PoolConfig::default()
     };
     mirror(17, OWN_STEPS, NEWEST, Some((Mode::Session, pool)));
+}
+
+/// MySQL says nothing of the variable behind such rows.
+#[test]
+fn what_a_stored_function_sets_is_its_clients_where_rows_end_with_eof_packets() {
+    let schema = [
+        "CREATE FUNCTION test.setting(n INT) RETURNS INT DETERMINISTIC NO SQL BEGIN SET SESSION lock_wait_timeout = n; RETURN n; END",
+    ];
+    let asks = || Step::Query("SELECT @@lock_wait_timeout".to_owned());
+    let executes = Execution {
+        slot: 0,
+        cursor: false,
+        with_types: false,
+        parameters: Vec::new(),
+    };
+    let steps = [
+        (0, Step::Query("SELECT setting(6161)".to_owned())),
+        (1, asks()),
+        (0, asks()),
+        (0, Step::Prepare(0, "SELECT setting(6262)".to_owned())),
+        (1, asks()),
+        (0, Step::Execute(executes)),
+        (1, asks()),
+        (0, asks()),
+    ];
+    for having in [PLAIN, NEWEST] {
+        let replies = run_both(having, &schema.map(str::to_owned), &steps);
+        let has = |at: usize, value: &str| format!("{:?}", replies[at]).contains(value);
+        assert!(has(2, "6161") && has(7, "6262"), "{replies:?}");
+        assert!(!has(1, "6161") && !has(6, "6262"), "{replies:?}");
+    }
 }
