@@ -33,6 +33,7 @@ POOLED_CAN_FAIL = {
     "round_trips::nothing_is_asked_behind_the_login": COUNTS,
     "statements::a_closed_statement_is_closed_on_the_server_too": COUNTS,
     "auth::every_plugin_with_every_password_over_every_channel": UNKNOWN_USER,
+    "auth::only_the_plugins_that_are_allowed_are_used": UNKNOWN_USER,
     "auth::the_user_is_changed_to_one_of_every_plugin": UNKNOWN_USER,
     "cancels::after_a_change_of_user_orders_are_the_new_users": UNKNOWN_USER,
     "factors::a_password_is_asked_for_at_each_login": UNKNOWN_USER,
@@ -199,23 +200,36 @@ def own_client(server, proxy):
 
 def suite(url, can_fail):
     """The own client's server tests by one URL; `can_fail`: those that can't pass there, and why."""
-    command = ["cargo", "test", "-p", "onecopy-mysql", "--all-features", "--no-fail-fast", "--test", "server"]
-    done = tools.run(command, expect=None, timeout=1800, cwd=ROOT, env=os.environ | {"ONECOPY_TEST_MYSQL_URL": url})
-    verdicts = dict(re.findall(r"^test (\S+) \.\.\. (ok|FAILED)", done.stdout, re.M))
+    verdicts, done = tests(url, [])
     passed = [name for name, verdict in verdicts.items() if verdict == "ok"]
     failed = sorted(set(verdicts) - set(passed))
     unexpected = [name for name in failed if name.split("::", 1)[1] not in can_fail]
+    # On a busy machine one or the other fails now and then, also directly: those that fail alone as well, twice.
+    for _ in range(2 if len(passed) >= 200 else 0):
+        again = tests(url, unexpected)[0] if unexpected else {}
+        for name in [name for name in unexpected if again.get(name) == "ok"]:
+            tools.say(f"{name} failed once, and passes alone")
+        unexpected = [name for name in unexpected if again.get(name) != "ok"]
     if unexpected or len(passed) < 200:
         log = tools.own() / "logs/own-client.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(done.stdout + done.stderr)
         raise Failure(f"{len(passed)} passed by {url}, failed: {' '.join(unexpected)}; {log} has what they said")
+    failed = [name for name in failed if name.split("::", 1)[1] in can_fail]
     for test in failed:
         tools.say(f"{test} failed, as it may: {can_fail[test.split('::', 1)[1]]}")
     lacking = sorted(set(re.findall(r"^lacks: (.*)", done.stderr, re.M)))
     for line in lacking:
         tools.say(f"lacks: {line}")
     return f"{len(passed)} tests passed, {len(failed)} failed of those that may, and {len(lacking)} lacked something"
+
+
+def tests(url, names):
+    """Runs these of the own client's server tests, all where none is named: {test: verdict}, and what they said."""
+    exact = ["--", "--exact", *names] if names else []
+    command = ["cargo", "test", "-p", "onecopy-mysql", "--all-features", "--no-fail-fast", "--test", "server", *exact]
+    done = tools.run(command, expect=None, timeout=1800, cwd=ROOT, env=os.environ | {"ONECOPY_TEST_MYSQL_URL": url})
+    return dict(re.findall(r"^test (\S+) \.\.\. (ok|FAILED)", done.stdout, re.M)), done
 
 
 def killed_client(server, proxy):

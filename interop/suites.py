@@ -12,10 +12,11 @@ import argparse, contextlib, os, pathlib, subprocess, sys, time
 import changes, suite, tools
 from front import Configured, sharing
 from run import SERVERS, Server
-from suite import MODES, Place, differences, django, go_sql_driver, mariadb_client_test, mariadb_test, mysql2, mysql_async, pymysql, sqlalchemy
+from suite import MODES, Place, differences, django, go_sql_driver, mariadb_client_test, mariadb_test, mysql2, mysql_async, mysqlclient, pymysql, sqlalchemy
 from tools import Failure, say
 
-DRIVERS = {module.NAME: module for module in [go_sql_driver, pymysql, mysql_async, mysql2, mariadb_client_test, sqlalchemy, django]}
+DRIVERS = {module.NAME: module for module in [go_sql_driver, pymysql, mysql_async, mysql2, mysqlclient, mariadb_client_test, sqlalchemy,
+                                             django]}
 # How often a suite runs again where something differs.
 REPEATS = 2
 SUITES = [*DRIVERS, mariadb_test.NAME]

@@ -77,7 +77,7 @@ def of_server(server, name):
 
 PACKAGES = {"mariadb": "mariadb-client-core", "mariadb-dump": "mariadb-client", "mariadb-binlog": "mariadb-client",
             "sysbench": "sysbench", "go": "golang", "openssl": "openssl", "node": "nodejs", "npm": "npm", "unshare": "util-linux",
-            "ip": "iproute2", "perl": "perl"}
+            "ip": "iproute2", "perl": "perl", "mariadb_config": "libmariadb-dev", "pkg-config": "pkg-config"}
 # Which cases need what; none named is all of them.
 NEEDS = {"mariadb": [], "mariadb-dump": ["mariadb-dump"], "mariadb-binlog": ["binlog"], "openssl": ["certificates", "large", "compressed"],
          "sysbench": ["sysbench", "reload", "certificates", "drain"]}

@@ -5,7 +5,7 @@ limits the line to one server. TEST is a pattern too.
 """
 import collections, fnmatch, pathlib
 
-from suite import FAIL
+from suite import FAIL, PASS
 
 FOLDER = pathlib.Path(__file__).parent / "differences"
 Entry = collections.namedtuple("Entry", "modes server test reason")
@@ -23,11 +23,11 @@ class Differences:
                 if entry.server in [None, server] and any(fnmatch.fnmatchcase(mode, pattern) for pattern in entry.modes)]
 
     def compare(self, mode, server, direct, through):
-        """What passes or is skipped directly has to do so through the proxy; what fails directly tells nothing."""
+        """What passes directly has to pass through the proxy, and what is skipped has to be skipped or pass; what fails directly tells nothing."""
         compared = Compared([], [])
         for test in sorted({*direct, *through}):
             verdicts = direct.get(test, FAIL), through.get(test, "is absent")
-            if verdicts[0] in [FAIL, verdicts[1]]:
+            if verdicts[0] in [FAIL, verdicts[1]] or verdicts[1] == PASS:
                 continue
             said = f"{verdicts[0]} directly, {verdicts[1]} through the proxy"
             entry = next((entry for entry in self.of(mode, server) if fnmatch.fnmatchcase(test, entry.test)), None)

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 /// So many bytes are looked at in one step, which the compiler makes a few vector instructions.
 const STEP: usize = 16;
+const HALF: usize = 8;
 
 /// Writes `bytes` with each one that `is_special` replaced by what `replace` has for it. What lies between is written as it is,
 /// without a copy where it is large.
@@ -29,8 +30,27 @@ pub(super) fn first(bytes: &[u8], is_special: impl Fn(u8) -> bool + Copy) -> Opt
     let (steps, _) = bytes.as_chunks::<STEP>();
     let has_special = |step: &[u8; STEP]| step.iter().fold(false, |any, &b| any | is_special(b));
     let clean = steps.iter().take_while(|step| !has_special(step)).count() * STEP;
-    let found = bytes[clean..].iter().position(|&byte| is_special(byte))?;
+    let rest = &bytes[clean..];
+    if rest.len() < STEP && is_clean(bytes, rest.len(), is_special) {
+        return None;
+    }
+    let found = rest.iter().position(|&byte| is_special(byte))?;
     Some(clean + found)
+}
+
+/// Whether the last `len` bytes, fewer than a step, surely have no special one. Looks at some bytes in front of them again rather than at
+/// each byte by itself.
+#[inline(always)]
+fn is_clean(bytes: &[u8], len: usize, is_special: impl Fn(u8) -> bool + Copy) -> bool {
+    let has_special = |step: &[u8]| step.iter().fold(false, |any, &b| any | is_special(b));
+    if let Some(last) = bytes.last_chunk::<STEP>() {
+        return !has_special(last);
+    }
+    let rest = &bytes[bytes.len() - len..];
+    match (rest.first_chunk::<HALF>(), rest.last_chunk::<HALF>()) {
+        (Some(first), Some(last)) => !has_special(first) && !has_special(last),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -41,10 +61,15 @@ mod tests {
     fn every_special_byte_is_replaced_wherever_it_is() {
         let double = |_: u8| b"##".as_slice();
         for len in 0..70 {
-            for at in 0..len {
+            for (at, ends_with_one) in (0..=len).flat_map(|at| [(at, false), (at, true)]) {
                 let mut bytes = vec![b'a'; len];
-                bytes[at] = b'#';
-                bytes[len - 1] = b'#';
+                // None at all behind the last one.
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = b'#';
+                }
+                if let Some(last) = bytes.last_mut().filter(|_| ends_with_one) {
+                    *last = b'#';
+                }
                 let mut written = Vec::new();
                 write_escaped(&mut written, &bytes, |byte| byte == b'#', double).unwrap();
                 let expected = String::from_utf8(bytes).unwrap().replace('#', "##");

@@ -6,8 +6,8 @@ use std::io::Write;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 
-use super::escape::write_escaped;
-use super::json_text::{escape, is_special, number, write_string};
+use super::escape::{first, write_escaped};
+use super::json_text::{escape, is_special, is_special_or_not_ascii, number, write_string};
 use super::text::{Part, Pieces};
 use super::{Column, Format, Kind, Out, Value};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ const WHOLE_TEXT: u64 = 64 << 10;
 /// Numbers are written with every digit that the server sent; text as strings; bytes as `{"base64":"..."}`.
 #[derive(Default)]
 pub(super) struct Json {
-    /// Each column's name as JSON, with what stands before and behind it.
+    /// Each column's name as JSON, with what stands before and behind it, and the quote that begins a string.
     keys: Vec<Vec<u8>>,
     rows: u64,
     /// Columns of this row that are written.
@@ -56,23 +56,37 @@ impl Format for Json {
         value: Option<Value<'_>>,
         out: &mut Out,
     ) -> Result<(), Failure> {
-        if self.column == 0 {
-            self.rows += 1;
-            if !self.is_lines {
-                out.write_all(if self.rows == 1 { b"\n" } else { b",\n" })?;
-            }
-        }
-        if let Some(key) = self.keys.get(self.column) {
-            out.write_all(key)?;
-        }
-        self.column += 1;
+        self.write_key(false, out)?;
         let Some(value) = value else {
             return Ok(out.write_all(b"null")?);
         };
         match column.kind {
-            Kind::Number | Kind::Bit => self.write_number(value, out),
+            Kind::Number | Kind::Bit => {
+                self.read_whole(value)?;
+                write_number(&self.whole, out)
+            }
             Kind::Text => self.write_text(column, value, out),
             Kind::Bytes => write_base64(value, out),
+        }
+    }
+
+    fn bytes(&mut self, column: &Column, mut bytes: &[u8], out: &mut Out) -> Result<(), Failure> {
+        let is_small = bytes.len() as u64 <= WHOLE_TEXT;
+        match column.kind {
+            Kind::Text if is_small && first(bytes, is_special_or_not_ascii).is_none() => {
+                self.write_key(true, out)?;
+                out.write_all(bytes)?;
+                Ok(out.write_all(b"\"")?)
+            }
+            Kind::Number | Kind::Bit => {
+                self.write_key(false, out)?;
+                write_number(bytes, out)
+            }
+            _ => {
+                let len = bytes.len() as u64;
+                let bytes = &mut bytes;
+                self.value(column, Some(Value { len, bytes }), out)
+            }
         }
     }
 
@@ -98,14 +112,20 @@ impl Format for Json {
 }
 
 impl Json {
-    fn write_number(&mut self, value: Value<'_>, out: &mut Out) -> Result<(), Failure> {
-        self.read_whole(value)?;
-        match number(&self.whole) {
-            Some((sign, digits)) => {
-                out.write_all(sign)?;
-                Ok(out.write_all(digits)?)
+    /// What stands before the next value, of a string with its quote.
+    #[inline]
+    fn write_key(&mut self, of_string: bool, out: &mut Out) -> Result<(), Failure> {
+        if self.column == 0 {
+            self.rows += 1;
+            if !self.is_lines {
+                out.write_all(if self.rows == 1 { b"\n" } else { b",\n" })?;
             }
-            None => Ok(write_string(&self.whole, out)?),
+        }
+        let key = self.keys.get(self.column).map_or(&[][..], Vec::as_slice);
+        self.column += 1;
+        match (key, of_string) {
+            ([key @ .., b'"'], false) => Ok(out.write_all(key)?),
+            (key, _) => Ok(out.write_all(key)?),
         }
     }
 
@@ -145,7 +165,17 @@ impl Json {
     }
 }
 
-/// `{"id":` for the first column, `,"name":` for the others. A name that is there already gets its count: no parser
+fn write_number(text: &[u8], out: &mut Out) -> Result<(), Failure> {
+    match number(text) {
+        Some((sign, digits)) => {
+            out.write_all(sign)?;
+            Ok(out.write_all(digits)?)
+        }
+        None => Ok(write_string(text, out)?),
+    }
+}
+
+/// `{"id":"` for the first column, `,"name":"` for the others. A name that is there already gets its count: no parser
 /// keeps two values of one name.
 fn keys(columns: &[Column]) -> Result<Vec<Vec<u8>>, Failure> {
     let mut taken: HashSet<String> = HashSet::new();
@@ -169,7 +199,7 @@ fn keys(columns: &[Column]) -> Result<Vec<Vec<u8>>, Failure> {
             b",".to_vec()
         };
         write_string(name.as_bytes(), &mut key)?;
-        key.push(b':');
+        key.extend_from_slice(b":\"");
         keys.push(key);
         taken.insert(name);
     }

@@ -17,6 +17,12 @@ pub(super) fn is_special(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..0x20)
 }
 
+/// What a string may need more for than quotes around it: special bytes, and those that may not be UTF-8.
+#[inline(always)]
+pub(super) fn is_special_or_not_ascii(byte: u8) -> bool {
+    is_special(byte) || !byte.is_ascii()
+}
+
 pub(super) fn escape(special: u8) -> &'static [u8] {
     const CONTROL: [&[u8]; 0x20] = [
         b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006",
@@ -37,6 +43,14 @@ pub(super) fn escape(special: u8) -> &'static [u8] {
 
 /// Sign and digits of a number as JSON writes it: ZEROFILL's zeros are dropped. `None` where it is none for JSON.
 pub(crate) fn number(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    // Most are integers.
+    if text.first().is_some_and(|&first| first != b'0')
+        && text
+            .iter()
+            .fold(true, |all, byte| all & byte.is_ascii_digit())
+    {
+        return Some((&text[..0], text));
+    }
     let (sign, digits) = match text {
         [b'-', digits @ ..] => (&text[..1], digits),
         digits => (&text[..0], digits),
