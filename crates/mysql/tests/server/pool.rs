@@ -346,10 +346,20 @@ async fn a_full_server_is_waited_for() {
         .start()
         .unwrap();
     let mut url = with_option(&server.socket_url(), "pool-max=4");
-    // MariaDB keeps one more for administrators, and root is one.
-    let mut first = Vec::new();
-    while let Ok(conn) = wait!(Connection::connect(&url)) {
-        first.push(conn);
+    // MariaDB keeps one more for administrators, and root is one. Those that have looked whether the server is up may be there for a while.
+    let mut first: Vec<Connection> = Vec::new();
+    loop {
+        match (wait!(Connection::connect(&url)), first.first_mut()) {
+            (Ok(conn), _) => first.push(conn),
+            (Err(_), Some(conn)) => {
+                let sql = "SHOW STATUS LIKE 'Threads_connected'";
+                let (_, count): (String, String) = wait!(conn.query_one(sql)).unwrap();
+                if count == first.len().to_string() {
+                    break;
+                }
+            }
+            (Err(_), None) => pause!(Duration::from_millis(1)),
+        }
     }
     url = with_option(&url, "pool-acquire-timeout=0.3");
     let pool = Pool::from_url(&url).unwrap();
