@@ -131,7 +131,7 @@ workloads! {
         proxy::RulesOfMix::new(10);
     "rules-mix-100" counted_rules_mix_100, "the same among 100", "1 allocation", CAPTURED,
         proxy::RulesOfMix::new(100);
-    "difference-3" counted_difference_3, "write the commands that set three variables", "", SMALL,
+    "difference-3" counted_difference_3, "write the commands that set three variables", "0 allocations", SMALL,
         proxy::Difference::of_three();
     "proxy-relay" counted_proxy_relay, "a point select through a worker, each client with a connection of its own", "0 allocations", WORKER,
         proxy::Worker::new(Proxy::Relay);

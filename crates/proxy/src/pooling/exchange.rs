@@ -157,6 +157,24 @@ pub(crate) fn put_packet(out: &mut Vec<u8>, command: CommandByte, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
+/// Begins a command whose text is appended next, and that [`end_packet`] ends.
+pub(crate) fn begin_packet(out: &mut Vec<u8>, command: CommandByte) -> usize {
+    let begin = out.len();
+    out.extend_from_slice(&[0, 0, 0, 0, command.0]);
+    begin
+}
+
+/// Ends the command that was begun there.
+pub(crate) fn end_packet(out: &mut [u8], begin: usize) {
+    let Some(packet) = out.get_mut(begin..) else {
+        return;
+    };
+    let [a, b, c, ..] = packet.len().saturating_sub(HEADER_BYTES).to_le_bytes();
+    if let Some(len) = packet.first_chunk_mut() {
+        *len = [a, b, c];
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,6 +80,7 @@ fn difference(
                 ));
             }
         }
+        println!("{statements} statements, {added} connections added");
         None
     })
 }

@@ -7,25 +7,31 @@ use onecopy_mysql_proto::packet::CommandByte;
 
 use super::names::{CHARACTER_SETS, is_harmless as is_harmless_name, is_nullable, is_of_results};
 use super::{Baseline, State};
-use crate::pooling::exchange::put_packet;
+use crate::pooling::exchange::{begin_packet, end_packet, put_packet};
 
-/// What has to be set, by name: what is wanted, and back to a fresh connection's what is not.
+/// What has to be set, in the order of names: what is wanted, and back to a fresh connection's what is not.
 fn assignments<'a>(
     actual: &'a State,
     wanted: &'a State,
     baseline: &'a Baseline,
 ) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-    let set = wanted
+    let mut set = wanted
         .variables
         .iter()
         .map(|(name, value)| (&**name, &**value))
-        .filter(|(name, value)| actual.get(name) != Some(value));
-    let back = actual
+        .filter(|(name, value)| actual.get(name) != Some(value))
+        .peekable();
+    let mut back = actual
         .variables
         .iter()
         .filter(|(name, _)| wanted.get(name).is_none())
-        .filter_map(|(name, _)| Some((&**name, baseline.get(name)?)));
-    set.chain(back)
+        .filter_map(|(name, _)| Some((&**name, baseline.get(name)?)))
+        .peekable();
+    std::iter::from_fn(move || match (set.peek(), back.peek()) {
+        (Some((one, _)), Some((other, _))) if one < other => set.next(),
+        (Some(_), None) => set.next(),
+        _ => back.next(),
+    })
 }
 
 /// Whether a command may be sent right behind the difference: it can't fail, and the schema is the same.
@@ -37,6 +43,9 @@ pub(crate) fn is_harmless(actual: &State, wanted: &State) -> bool {
     };
     actual.schema == wanted.schema && !differs(actual, wanted) && !differs(wanted, actual)
 }
+
+/// So many assignments are looked up once; more are looked up twice.
+const FEW: usize = 8;
 
 /// Appends the commands that make the one state the other; gives their number.
 pub(crate) fn difference(
@@ -66,25 +75,38 @@ pub(crate) fn difference(
         put_packet(out, CommandByte::INIT_DB, schema);
         count += 1;
     }
-    let mut all: Vec<_> = assignments(actual, wanted, baseline).collect();
-    if all.is_empty() && !has_names {
+    let (mut found, mut sets_results, mut sets_characters) = (0, false, false);
+    let mut few: [(&[u8], &[u8]); FEW] = [(b"", b""); FEW];
+    for (name, value) in assignments(actual, wanted, baseline) {
+        if let Some(place) = few.get_mut(found) {
+            *place = (name, value);
+        }
+        found += 1;
+        // Those of results are set only if they differ: what a routine has made of them is not known here, and would be lost.
+        sets_results |= is_of_results(name);
+        sets_characters |= CHARACTER_SETS.contains(&name);
+    }
+    if found == 0 && !has_names {
         return count;
     }
-    all.sort_unstable();
-    let before = all.len();
-    // Those of results are set only if they differ: what a routine has made of them is not known here, and would be lost.
-    let sets_results = all.iter().any(|(name, _)| is_of_results(name));
-    all.retain(|(name, _)| !CHARACTER_SETS.contains(name));
-    let mut sql = b"SET ".to_vec();
+    // In place: a statement that has its session's variables set in front allocates nothing for that.
+    let begin = begin_packet(out, CommandByte::QUERY);
+    out.extend_from_slice(b"SET ");
     if has_names || sets_results {
-        put_character_sets(&mut sql, wanted, baseline);
-    } else if all.len() < before {
-        put_statement_sets(&mut sql, wanted, baseline);
+        put_character_sets(out, wanted, baseline);
+    } else if sets_characters {
+        put_statement_sets(out, wanted, baseline);
     }
-    for (name, value) in all {
-        put_assignment(&mut sql, name, value, baseline);
+    let mut put = |(name, value)| {
+        if !sets_characters || !CHARACTER_SETS.contains(&name) {
+            put_assignment(out, name, value, baseline);
+        }
+    };
+    match few.get(..found) {
+        Some(few) => few.iter().copied().for_each(&mut put),
+        None => assignments(actual, wanted, baseline).for_each(&mut put),
     }
-    put_packet(out, CommandByte::QUERY, &sql);
+    end_packet(out, begin);
     count + 1
 }
 
@@ -136,7 +158,8 @@ pub(super) fn character_set_of(collation: &[u8]) -> &[u8] {
 
 /// Of the session: without that word, the isolation of `@@` is the next transaction's alone.
 fn put_assignment(sql: &mut Vec<u8>, name: &[u8], value: &[u8], baseline: &Baseline) {
-    if sql.len() > "SET ".len() {
+    // No value ends with a space.
+    if !sql.ends_with(b" ") {
         sql.push(b',');
     }
     sql.extend_from_slice(b"@@session.");

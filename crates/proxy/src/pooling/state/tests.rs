@@ -1,6 +1,9 @@
 //! States and differences, without a server. `tests/pooled/variables.rs` tries them on real ones.
 
 use super::*;
+use onecopy_mysql_proto::packet::CommandByte;
+
+const COM_QUERY: CommandByte = CommandByte::QUERY;
 
 fn baseline() -> Baseline {
     let rows = [
@@ -186,4 +189,33 @@ fn a_variable_of_two_names_is_one() {
         state.unwrap().unwrap().get(b"tx_isolation"),
         Some(&b"B"[..])
     );
+}
+
+#[test]
+fn many_variables_are_set_in_the_order_of_their_names_and_go_back() {
+    for many in [1, 7, 8, 9, 30] {
+        let names: Vec<_> = (0..many).map(|n| format!("variable_{n:02}")).collect();
+        let rows = names.iter().map(|name| (name.as_bytes(), b"1"));
+        let baseline = Baseline::from_rows(rows.map(|(name, value)| (name.into(), value.into())));
+        let mut state = State::default();
+        for name in names.iter().rev() {
+            let changed = state.with_variable(&baseline, name.as_bytes(), b"2");
+            state = changed.unwrap().unwrap();
+        }
+        for (actual, wanted, value) in [
+            (&State::default(), &state, 2),
+            (&state, &State::default(), 1),
+        ] {
+            let mut out = Vec::new();
+            assert_eq!(difference(actual, wanted, &baseline, &mut out), 1);
+            let set: Vec<_> = names
+                .iter()
+                .map(|name| format!("@@session.{name}={value}"))
+                .collect();
+            let text = format!("SET {}", set.join(","));
+            let mut packet = Vec::new();
+            crate::pooling::exchange::put_packet(&mut packet, COM_QUERY, text.as_bytes());
+            assert_eq!(out, packet, "{many}");
+        }
+    }
 }
