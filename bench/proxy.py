@@ -12,7 +12,7 @@ Builds the programs, starts a private MariaDB and each proxy in front of it, all
   connects  1,000 connections a second made and closed, for a minute: what was reached, and what is left of them
   pooled    sysbench's point selects and read-write with 8, 64 and 2,000 clients, direct, by haproxy, by the proxy as a wire, and
             by its pool of 16 connections: queries a second, p50 and p99 of the latency of an event, the proxy's CPU a query, and
-            the server's connections and resident memory
+            the server's connections, threads and resident memory
 haproxy is the distribution's, with its own buffers of 16 KiB and with 128 KiB; floor is crates/proxy/examples/relay.rs, the
 proxy's streams and event loops without a look at the bytes. Needs sysbench and haproxy. Prints Markdown tables and writes
 FILE as JSON.
@@ -21,6 +21,7 @@ import argparse, json, os, pathlib, re, shutil, signal, socket, statistics, subp
 from urllib.parse import urlsplit
 
 from compare import HERE, ROOT, cargo_target, sh
+from provenance import provenance
 
 WORKLOADS = {  # name: threads, sysbench's script and options
     "point select 8": (8, ["oltp_point_select", "--tables=1", "--table-size=10000"]),
@@ -231,7 +232,7 @@ def pooled(a, server, folder, result):
     for workload, script in POOLED_WORKLOADS.items():
         for clients in map(int, a.clients.split(",")):
             name = f"{workload} {clients}"
-            rows = result["pooled"][name] = {proxy: {"rate": [], "p50": [], "p99": [], "cpu": [], "connections": [], "server_mib": []} for proxy in POOLED}
+            rows = result["pooled"][name] = {proxy: {"rate": [], "p50": [], "p99": [], "cpu": [], "connections": [], "threads": [], "server_mib": []} for proxy in POOLED}
             for round in range(a.rounds):
                 for which in POOLED[round % len(POOLED):] + POOLED[:round % len(POOLED)]:
                     proxy = Process(which, server, folder)
@@ -241,14 +242,15 @@ def pooled(a, server, folder, result):
                     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                     time.sleep(a.seconds / 2 + clients / 1000)
                     connections = int(sh(["sh", "-c", f"ss -tnH state established sport = :{server} | wc -l"]).stdout)
-                    resident = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{pid}/status").read())[1])
+                    status = open(f"/proc/{pid}/status").read()
+                    resident, threads = (int(re.search(rf"{key}:\s+(\d+)", status)[1]) for key in ["VmRSS", "Threads"])
                     said = child.communicate()[0]
                     if child.returncode or "FATAL" in said:
                         sys.exit(f"{which}, {name}: {said[-800:]}")
                     count, rate = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", said).groups()
                     p50, p99 = percentiles(said)
                     for key, value in [("rate", float(rate)), ("p50", p50), ("p99", p99), ("cpu", (proxy.cpu() - before) / int(count) * 1e6),
-                                       ("connections", connections), ("server_mib", resident / 1024)]:
+                                       ("connections", connections), ("threads", threads), ("server_mib", resident / 1024)]:
                         rows[which][key].append(value)
                     proxy.stop()
             pooled_table(name, rows)
@@ -271,12 +273,12 @@ def percentiles(said):
 
 def pooled_table(name, rows):
     print(f"\n| {name} clients | q/s median | ratio to direct | p50, ms | p99, ms | proxy's CPU µs per query | server's connections | "
-          "server's memory, MiB |\n| --- |" + " --- |" * 7)
+          "its threads | its memory, MiB |\n| --- |" + " --- |" * 8)
     median = {which: {key: statistics.median(values) for key, values in row.items()} for which, row in rows.items()}
     for which, row in median.items():
         cpu = f"{row['cpu']:.1f}" if which != "direct" else ""
         print(f"| {which} | {row['rate']:,.0f} | {row['rate'] / median['direct']['rate']:.2f} | {row['p50']:.2f} | {row['p99']:.2f} | {cpu} | "
-              f"{row['connections']:,.0f} | {row['server_mib']:,.0f} |", flush=True)
+              f"{row['connections']:,.0f} | {row['threads']:,.0f} | {row['server_mib']:,.0f} |", flush=True)
 
 
 def save(a, result):
@@ -354,7 +356,7 @@ def main():
     server = urlsplit(os.environ["ONECOPY_TCP_URL"]).port
     version = lambda *command: sh(command).stdout.splitlines()[0]
     result = {"command": "bench/proxy.py " + " ".join(x for x in sys.argv[1:] if x != "--inside"),
-              "haproxy": version("haproxy", "-v"), "sysbench": version("sysbench", "--version"), "processors": os.cpu_count(),
+              **provenance(), "haproxy": version("haproxy", "-v"), "sysbench": version("sysbench", "--version"), "processors": os.cpu_count(),
               "load": [os.getloadavg()[0]], "queries": {}, "idle": {}, "connects": {}, "pooled": {}}
     prepare(server, os.environ["ONECOPY_URL"])
     with tempfile.TemporaryDirectory() as folder:
