@@ -32,8 +32,9 @@ def no_pin(name):
 
 MISTAKES = {  # name: file, piece, what is put in its place, with WRONG where the mistake is made
     "schemas": (DIFFERENCE, "actual.schema() != Some(schema));", "!WRONG && actual.schema() != Some(schema));"),
-    "variables that go back": (DIFFERENCE, ".chain(back)", ".chain(back.filter(|_| !WRONG))"),
-    "variables that are set": (DIFFERENCE, "set.chain(", "set.filter(|_| !WRONG).chain("),
+    "variables that go back": (DIFFERENCE, ".filter(|(name, _)| wanted.get(name).is_none())", ".filter(|(name, _)| !WRONG && wanted.get(name).is_none())"),
+    "variables that are set": (DIFFERENCE, ".filter(|(name, value)| actual.get(name) != Some(value))",
+                               ".filter(|(name, value)| !WRONG && actual.get(name) != Some(value))"),
     "the session's own isolation": (DIFFERENCE, 'b"@@session."', 'if WRONG { &b"@@"[..] } else { &b"@@session."[..] }'),
     "transactions": (ATTACH, "|| status.intersects(IN_TRANSACTION)", "|| !WRONG && status.intersects(IN_TRANSACTION)"),
     "all pins": (ATTACH, "!self.pins.is_empty()", "!WRONG && !self.pins.is_empty()"),
