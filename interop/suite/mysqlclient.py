@@ -37,7 +37,7 @@ def run(server, place):
     options = tools.own() / "mysqlclient.cnf"
     lines = [f'user="{server.user}"', f'password="{server.password}"', f"database={DATABASE}", "default-character-set=utf8mb4"]
     lines += [f"socket={place.socket}"] if place.client == "unix" else ["host=127.0.0.1", f"port={place.port}", "protocol=tcp"]
-    lines += ["ssl", "disable-ssl-verify-server-cert"] if place.client == "tls" else ["skip-ssl"]
+    lines += ["ssl-enforce=1"] if place.client == "tls" else ["skip-ssl"]
     options.write_text("\n".join(["[MySQLdb-tests]", *lines, ""]))
     report = tools.own() / "mysqlclient.xml"
     report.unlink(missing_ok=True)

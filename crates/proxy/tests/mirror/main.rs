@@ -62,7 +62,7 @@ fn difference(
         for (at, (session, step, wanted)) in steps.into_iter().enumerate() {
             let mut found = mirrored.run(session, &step);
             // Now and then a session keeps its connection where the script does not know of it. Nothing of the step has run.
-            while found.0.is_wait_timeout() && added < statements.div_ceil(50_000) {
+            while found.0.is_wait_timeout() && added < statements / 50_000 {
                 added += 1;
                 mirrored.add_connection();
                 found = mirrored.run(session, &step);

@@ -1,9 +1,8 @@
 //! States and differences, without a server. `tests/pooled/variables.rs` tries them on real ones.
 
 use super::*;
+use crate::pooling::exchange::put_packet;
 use onecopy_mysql_proto::packet::CommandByte;
-
-const COM_QUERY: CommandByte = CommandByte::QUERY;
 
 fn baseline() -> Baseline {
     let rows = [
@@ -214,7 +213,7 @@ fn many_variables_are_set_in_the_order_of_their_names_and_go_back() {
                 .collect();
             let text = format!("SET {}", set.join(","));
             let mut packet = Vec::new();
-            crate::pooling::exchange::put_packet(&mut packet, COM_QUERY, text.as_bytes());
+            put_packet(&mut packet, CommandByte::QUERY, text.as_bytes());
             assert_eq!(out, packet, "{many}");
         }
     }
