@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use onecopy_testkit::closed_port;
 use onecopy_testkit::valkey::Server;
-use onecopy_valkey::command::{connection, string};
+use onecopy_valkey::command::{connection, server, string};
 use onecopy_valkey::{Config, PoolError, Refusal, raw};
 
 use super::{Connection, Pool, id, one};
@@ -97,8 +97,11 @@ async fn a_refused_login_is_reported_at_once() {
 
 #[tokio::test]
 async fn a_full_server_is_waited_for() {
-    let server = Server::builder().directive("maxclients 1").start().unwrap();
-    let first = wait!(Connection::connect(&server.url())).unwrap();
+    let server = Server::start().unwrap();
+    let mut first = wait!(Connection::connect(&server.url())).unwrap();
+    // Not from the start: the connection that saw the server answer may still count.
+    let full = server::config_set([("maxclients", "1")]);
+    wait!(first.run(&full)).unwrap();
     let url = with_option(&server.url(), "pool-acquire-timeout=0.3");
     let pool = Pool::from_url(&url).unwrap();
     let error = wait!(pool.get()).unwrap_err();
