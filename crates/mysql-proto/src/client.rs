@@ -14,6 +14,7 @@ mod execution;
 mod gtids;
 mod handshake;
 mod large_row;
+mod left_out;
 mod limits;
 mod local_infile;
 mod prepare;

@@ -15,6 +15,7 @@ mod connection;
 mod cursor;
 mod exec;
 mod formatted;
+mod left_out;
 mod local_infile;
 mod mapped;
 mod pipeline;

@@ -5,6 +5,7 @@ mod cached;
 mod change_user;
 mod deadlines;
 pub(crate) mod gtids;
+mod left_out;
 mod local_infile;
 mod login;
 mod long_data;
@@ -44,6 +45,7 @@ use crate::{Abandoned, Config, Done, Endpoint, Error, ServerError, ServerTarget,
 pub(crate) const DIRECT_READ: usize = 16 << 10;
 
 pub(crate) use deadlines::deadline_in;
+pub(crate) use left_out::Looks;
 #[cfg(feature = "compression")]
 pub(crate) use login::codec;
 pub(crate) use login::{login, login_failed, login_refused};
@@ -267,7 +269,10 @@ impl Link {
 
     #[cold]
     fn server_error(&mut self, span: Span) -> Error {
-        let packet = ErrPacket::decode(self.buffers.bytes(span)).map_err(ProtocolError::from);
+        let packet = match span.is_empty() {
+            true => Ok(left_out::INTERRUPTED),
+            false => ErrPacket::decode(self.buffers.bytes(span)).map_err(ProtocolError::from),
+        };
         let error = match packet.and_then(|packet| ServerError::new(&packet)) {
             Ok(error) => Error::server_error(error),
             // Only its text is lost: it was the whole reply.

@@ -12,6 +12,8 @@ pub mod certificate;
 #[cfg(feature = "servers")]
 mod closed_port;
 #[cfg(feature = "servers")]
+mod left_out;
+#[cfg(feature = "servers")]
 mod open_files;
 #[cfg(feature = "servers")]
 mod other_clock;
@@ -30,6 +32,8 @@ pub mod valkey;
 
 #[cfg(feature = "servers")]
 pub use closed_port::{ClosedPort, closed_port};
+#[cfg(feature = "servers")]
+pub use left_out::LeavesOut;
 #[cfg(feature = "servers")]
 pub use open_files::allow_open_files;
 #[cfg(feature = "servers")]

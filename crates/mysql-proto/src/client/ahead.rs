@@ -73,6 +73,19 @@ impl Ahead {
         }
     }
 
+    /// Whether the next command asks for the rest of the reply under way.
+    #[inline]
+    pub(super) fn asks_for_rest(&self) -> bool {
+        self.later
+            .front()
+            .is_some_and(|next| next.state == State::Rest)
+    }
+
+    /// Takes the next command off the list: its reply has come in place of another.
+    pub(super) fn drop_next(&mut self) {
+        let _ = self.pop();
+    }
+
     fn pop(&mut self) -> Option<Later> {
         let next = self.later.pop_front();
         if self.later.is_empty() && self.later.capacity() > KEPT {
@@ -161,7 +174,7 @@ impl ClientCore {
         self.put_ahead(buffers, CommandByte::STMT_PREPARE, state, None, sql)
     }
 
-    fn put_ahead(
+    pub(super) fn put_ahead(
         &mut self,
         buffers: &mut Buffers,
         command: CommandByte,

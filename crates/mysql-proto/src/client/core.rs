@@ -35,6 +35,8 @@ pub(super) enum State {
     Between,
     /// OK or ERR, or the first packet of a result.
     Header,
+    /// The same, or the text that comes in its place where the result was left out.
+    HeaderOrRest,
     Definitions {
         left: u32,
     },
@@ -48,6 +50,9 @@ pub(super) enum State {
     Prelude,
     /// ERR: the statement to be executed was not prepared.
     Refusal,
+    /// The text in place of a result that was left out, or behind a reply of which nothing was.
+    LeftOut,
+    Rest,
     /// The server waits for a file's data.
     LocalInfile,
     /// Rows, or their end where they are to be fetched.
@@ -452,7 +457,13 @@ impl ClientCore {
                         return Ok(Step::Message(reply));
                     }
                 }
-                State::DefinitionsEof | State::Prepare(_) | State::Prelude | State::Refusal => {
+                State::HeaderOrRest
+                | State::DefinitionsEof
+                | State::Prepare(_)
+                | State::Prelude
+                | State::Refusal
+                | State::LeftOut
+                | State::Rest => {
                     if let Some(step) = self.rare(buffers)? {
                         return Ok(step);
                     }
@@ -484,6 +495,9 @@ impl ClientCore {
     /// A packet that is no row, no definition and no header. `None`: it has no reply of its own.
     #[inline(never)] // else the replies of every statement pay for them
     fn rare(&mut self, buffers: &mut Buffers) -> Result<Option<Step<Reply>>, Error> {
+        if self.state == State::HeaderOrRest {
+            return Ok(self.header_or_rest(buffers));
+        }
         let Some(payload) = self.whole(buffers)? else {
             return Ok(Some(missing(buffers)));
         };
@@ -491,6 +505,7 @@ impl ClientCore {
             State::DefinitionsEof => self.definitions_eof(buffers, payload)?,
             State::Prepare(preparing) => self.preparing(preparing, buffers, payload)?,
             State::Prelude => self.prelude_reply(buffers, payload)?,
+            State::LeftOut | State::Rest => Some(self.rest()),
             _ => self.refusal(buffers, payload)?,
         };
         Ok(reply.map(Step::Message))
@@ -540,9 +555,13 @@ impl ClientCore {
     fn during(&self) -> &'static str {
         match self.state {
             State::Idle => "an unsolicited packet",
-            State::Header | State::Prelude | State::Refusal | State::Between => {
-                "the wait for a reply"
-            }
+            State::Header
+            | State::HeaderOrRest
+            | State::LeftOut
+            | State::Rest
+            | State::Prelude
+            | State::Refusal
+            | State::Between => "the wait for a reply",
             State::Definitions { .. } | State::DefinitionsEof => "column definitions",
             State::Rows | State::CursorHead | State::LargeRow | State::StreamedRow => "rows",
             State::Prepare(_) => "the reply to prepare",

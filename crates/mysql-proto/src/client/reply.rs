@@ -10,7 +10,8 @@ use crate::StatusFlags;
 pub enum Reply {
     /// A command or a result without rows is done. [`ClientCore::ok`](super::ClientCore::ok) returns its numbers.
     Ok,
-    /// A complete ERR packet: decode it with [`ErrPacket`](crate::packet::ErrPacket). The command is over.
+    /// A complete ERR packet: decode it with [`ErrPacket`](crate::packet::ErrPacket). The command is over. Empty in place of a result that the
+    /// server has left out: only after [`ask_for_rest`](super::ClientCore::ask_for_rest).
     Err(Span),
     /// Rows begin. [`ClientCore::definitions`](super::ClientCore::definitions) returns their columns.
     Columns,

@@ -197,7 +197,7 @@ impl ClientCore {
             .status_flags
             .contains(StatusFlags::MORE_RESULTS_EXISTS);
         if more {
-            self.state = State::Header;
+            self.state = self.next_header();
         } else {
             self.end_command();
         }

@@ -217,7 +217,7 @@ fn scan_long(
 ) -> Result<usize, DecodeError> {
     let mut reader = Reader::new(packet, row.get(at..).unwrap_or_default());
     match reader
-        .lenenc_or_null("value")
+        .long_lenenc_or_null("value")
         .map_err(|found| error(packet, row, at, found.kind))?
     {
         None => {

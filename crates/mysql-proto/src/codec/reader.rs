@@ -137,16 +137,37 @@ impl<'a> Reader<'a> {
     /// Fails with `Truncated`, or with `BadValue` on the byte 0xFF.
     #[inline]
     pub fn lenenc_or_null(&mut self, field: &'static str) -> Result<Option<u64>, DecodeError> {
+        match self.short_or_null() {
+            Some(length) => Ok(length),
+            None => self.lenenc_long(field),
+        }
+    }
+
+    /// The same for a caller that expects the forms of 3, 4 and 9 bytes: they are read without a call.
+    #[inline]
+    pub(crate) fn long_lenenc_or_null(
+        &mut self,
+        field: &'static str,
+    ) -> Result<Option<u64>, DecodeError> {
+        match self.short_or_null() {
+            Some(length) => Ok(length),
+            None => self.lenenc_long_here(field),
+        }
+    }
+
+    /// A form of one byte, `Some(None)` for 0xFB.
+    #[inline(always)]
+    fn short_or_null(&mut self) -> Option<Option<u64>> {
         match self.rest {
             [byte @ 0..=0xFA, rest @ ..] => {
                 self.rest = rest;
-                Ok(Some(u64::from(*byte)))
+                Some(Some(u64::from(*byte)))
             }
             [0xFB, rest @ ..] => {
                 self.rest = rest;
-                Ok(None)
+                Some(None)
             }
-            _ => self.lenenc_long(field),
+            _ => None,
         }
     }
 
@@ -247,6 +268,11 @@ impl<'a> Reader<'a> {
 
     /// The forms of 3, 4 and 9 bytes; `None` for 0xFB, which is then not read.
     fn lenenc_long(&mut self, field: &'static str) -> Result<Option<u64>, DecodeError> {
+        self.lenenc_long_here(field)
+    }
+
+    #[inline(always)]
+    fn lenenc_long_here(&mut self, field: &'static str) -> Result<Option<u64>, DecodeError> {
         let start = self.clone();
         let value = match self.u8(field)? {
             0xFC => self.u16(field).map(|value| Some(u64::from(value))),

@@ -93,6 +93,8 @@ pub(super) struct Observed {
     pub(super) outcome: Outcome,
     /// A result had warnings since that was asked for.
     pub(super) has_warned: bool,
+    /// A text is to come behind the reply to the command of this number, or in place of the rest of it.
+    pub(super) rest_asked_of: u64,
 }
 
 /// The numbers of the packet that ended a result.
@@ -278,6 +280,12 @@ impl Relay {
                     event: Some(event),
                 })
             }
+            Stop::Again => Ok(Passage {
+                pass: at,
+                need: 0,
+                until_end: 0,
+                event: None,
+            }),
             Stop::Failed(error) if at == 0 => Err(error),
             Stop::Failed(error) => {
                 self.dead = Some(error);

@@ -62,6 +62,8 @@ pub(super) enum Stop {
     Need(usize),
     /// It is told of first: it passes at the next look.
     Told(Event),
+    /// It is looked at once more, as another one.
+    Again,
     Failed(RelayError),
 }
 

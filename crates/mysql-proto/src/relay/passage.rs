@@ -69,4 +69,10 @@ pub enum Event {
         /// The server's error number.
         code: u16,
     },
+    /// The answer to a COM_STATISTICS begins at `pass`, in place of a result that the server has left out. All of it is present. It must be
+    /// replaced by an ERR packet before the next call. Reported only after [`ask_for_rest`](super::Relay::ask_for_rest).
+    LeftOut {
+        /// The length of the packet with its header.
+        len: usize,
+    },
 }

@@ -7,6 +7,7 @@ use crate::frame::{HEADER_BYTES, MAX_BODY};
 use crate::packet::{CommandByte, eof};
 
 mod definitions;
+mod left_out;
 mod reply;
 
 pub(super) use reply::SYNCED;
@@ -28,6 +29,8 @@ pub(super) enum Awaited {
     Nothing,
     /// OK or ERR, or the first packet of a result.
     Header,
+    /// The same, or the text that comes in its place where the result was left out.
+    HeaderOrRest,
     Definitions {
         left: u32,
     },
@@ -58,7 +61,7 @@ impl Awaited {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
-            Self::Header => "a reply",
+            Self::Header | Self::HeaderOrRest => "a reply",
             Self::Definitions { .. } => "column definitions",
             Self::DefinitionsEof => "the end of column definitions",
             Self::Rows => "rows",
@@ -233,6 +236,7 @@ impl Relay {
         match self.awaited {
             Awaited::Nothing => self.unsolicited(start, first),
             Awaited::Header => self.header(start, first),
+            Awaited::HeaderOrRest => self.header_or_rest(start),
             Awaited::Definitions { left } => self.definition(start, first, left),
             Awaited::DefinitionsEof => self.definitions_eof(start, first),
             Awaited::Rows => self.row(start, first),

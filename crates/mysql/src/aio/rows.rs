@@ -205,7 +205,10 @@ impl<'c> Rows<'c> {
         if self.conn.link.core.is_command_over() {
             return Ok(false);
         }
-        let reply = self.conn.drive(&()).await?;
+        let reply = match self.conn.link.has_tokens() {
+            false => self.conn.drive(&()).await?,
+            true => self.conn.drive_to_result().await?,
+        };
         self.start(reply);
         Ok(true)
     }

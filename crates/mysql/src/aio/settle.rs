@@ -157,6 +157,7 @@ impl Connection {
                 .unwrap_or_else(|_| Err(DriveError::Timeout.into())),
         };
         self.link.ordered();
+        self.link.ask_for_rest()?;
         match ordered {
             Err(_) if target.turn.is_lost() => Err(self.lost()),
             Err(error) if target.turn.is_delivering() => Err(error),

@@ -194,7 +194,10 @@ impl<'c> Rows<'c> {
         if self.conn.link.core.is_command_over() {
             return Ok(false);
         }
-        let reply = self.conn.drive(&())?;
+        let reply = match self.conn.link.has_tokens() {
+            false => self.conn.drive(&())?,
+            true => self.conn.drive_to_result()?,
+        };
         self.start(reply);
         Ok(true)
     }

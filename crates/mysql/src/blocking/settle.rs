@@ -150,6 +150,7 @@ impl Connection {
         let ordered = connect(&target, connect_by)
             .and_then(|mut side| order(&target, generation, &mut side, wait_until));
         self.link.ordered();
+        self.link.ask_for_rest()?;
         match ordered {
             Err(_) if target.turn.is_lost() => Err(self.lost()),
             Err(error) if target.turn.is_delivering() => Err(error),

@@ -131,6 +131,11 @@ impl Turn {
         self.0.load(Ordering::Acquire) & (DELIVERING | LATE | LOST) == 0
     }
 
+    /// Whether an order was executed whose mark nothing is known to have taken.
+    pub(crate) fn is_late(&self) -> bool {
+        self.0.load(Ordering::Acquire) & LATE != 0
+    }
+
     pub(crate) fn is_lost(&self) -> bool {
         self.0.load(Ordering::Acquire) & LOST != 0
     }

@@ -1,10 +1,12 @@
 //! Orders to cancel: what they end, and what they never hit.
 
+use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql::{Cancelled, Config, Endpoint, Error};
+use onecopy_testkit::LeavesOut;
 
 use super::Connection;
 use crate::common::{
@@ -409,4 +411,96 @@ async fn own_result(conn: &mut Connection, number: u64) -> Result<(), String> {
     }
     wait!(rows.finish()).map_err(told)?;
     Ok(())
+}
+
+/// A server that is told to stop between two statements of one command announces a result that never comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_is_left_out_ends_the_reply_with_the_error() {
+    let Some((_server, config)) = leaves_out() else {
+        return;
+    };
+    let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+    for round in 0..3 {
+        let token = conn.cancel_token();
+        let mut rows = wait!(conn.query("DO 1; DO 'left out'; DO 3")).unwrap();
+        let work = spawn!(wait!(token.cancel()));
+        let start = Instant::now();
+        let error = wait!(rows.next_result()).unwrap_err();
+        assert_eq!(
+            error.server().map(|error| error.code),
+            Some(1317),
+            "{error}"
+        );
+        assert!(!wait!(rows.next_result()).unwrap());
+        assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+        drop(rows);
+        assert_eq!(join!(work).unwrap(), Cancelled::Delivered);
+        assert_eq!(own_result(&mut conn, round).await, Ok(()));
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_is_left_out_is_not_waited_for_by_the_next_command() {
+    let Some((_server, config)) = leaves_out() else {
+        return;
+    };
+    let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+    for round in 0..3 {
+        let start = Instant::now();
+        drop(wait!(conn.query("DO 1; DO 'left out'; DO 3")).unwrap());
+        assert_eq!(own_result(&mut conn, round).await, Ok(()));
+        assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    }
+}
+
+/// Some of the requests come just between two statements.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_statements_that_are_cancelled_at_any_moment_come_to_an_end() {
+    let mut config = Config::from_url(&url()).unwrap();
+    config.multi_statements = true;
+    config.call_timeout = Some(SOON);
+    let mut conn = wait!(Connection::connect_with(&config)).unwrap();
+    let mut random = Random::new(seed());
+    let sql = "SELECT 1;".repeat(1000);
+    let mut cancelled = 0;
+    for round in 0..count(20, 3000) as u64 {
+        let token = conn.cancel_token();
+        let mut rows = wait!(conn.query(&sql)).unwrap();
+        let pause = Duration::from_micros(random.below(20_000));
+        let work = spawn!({
+            pause!(pause);
+            wait!(token.cancel())
+        });
+        let error = loop {
+            match wait!(rows.next_result()) {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        drop(rows);
+        if let Some(error) = error {
+            let code = error.server().map(|error| error.code);
+            assert_eq!(code, Some(1317), "{error}");
+            cancelled += 1;
+        }
+        join!(work).unwrap();
+        assert_eq!(own_result(&mut conn, round).await, Ok(()));
+    }
+    println!("{cancelled} were cancelled");
+}
+
+fn leaves_out() -> Option<(LeavesOut, Config)> {
+    let mut config = Config::from_url(&clear_tcp_url()?).unwrap();
+    config.multi_statements = true;
+    let Endpoint::Tcp { host, port } = &config.endpoint else {
+        return None;
+    };
+    let address = (host.as_str(), *port).to_socket_addrs().unwrap().next()?;
+    let server = LeavesOut::to(address);
+    config.endpoint = Endpoint::Tcp {
+        host: "127.0.0.1".into(),
+        port: server.address().port(),
+    };
+    Some((server, config))
 }

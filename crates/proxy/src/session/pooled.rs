@@ -18,6 +18,7 @@ mod facts;
 mod failover;
 mod kill;
 mod last_result;
+mod left_out;
 mod limits;
 mod login;
 mod lost;
@@ -104,7 +105,7 @@ enum After {
     Ended,
     /// The trackers are on again, behind a reset.
     Trackers,
-    /// No KILL of the proxy's can hit the connection any more.
+    /// No KILL of the proxy's can hit the connection any more, or nothing of a reply comes any more.
     Barrier,
 }
 

@@ -3,12 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-use onecopy_mysql::Error;
 use onecopy_mysql::blocking::Connection;
+use onecopy_mysql::{Config as ClientConfig, Error};
+use onecopy_net::Endpoint;
 use onecopy_proxy::config::Mode;
+use onecopy_testkit::LeavesOut;
 use onecopy_testkit::server::ENDLESS;
 
-use crate::common::{Pooled, text};
+use crate::common::{Pooled, loopback, text};
 
 const LIMIT: Duration = Duration::from_millis(300);
 
@@ -173,4 +175,110 @@ fn a_prepared_statement_is_limited_too() {
         assert_eq!(error.server().unwrap().code, 3024);
     }
     assert_eq!(text(&mut conn, "SELECT 'there'"), "there");
+}
+
+/// The word that is asked for comes behind the reply here: nothing is left out.
+#[test]
+fn one_of_several_statements_is_interrupted_with_all_behind_it() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pooled = start(mode, 1);
+        let mut config = ClientConfig::from_url(&pooled.url()).unwrap();
+        config.multi_statements = true;
+        let mut conn = Connection::connect_with(&config).unwrap();
+        conn.run("SET @kept = 7").unwrap();
+        for _ in 0..2 {
+            let mut rows = conn
+                .query(format!("SELECT 1; {ENDLESS}; SELECT 3"))
+                .unwrap();
+            assert_eq!(rows.next().unwrap().unwrap().get::<u8>(0).unwrap(), 1);
+            let error = loop {
+                match rows.next_result() {
+                    Err(error) => break error,
+                    Ok(is_there) => assert!(is_there),
+                }
+                if let Err(error) = rows.next() {
+                    break error;
+                }
+            };
+            assert_eq!(error.server().unwrap().code, 3024, "{error}");
+            for _ in 0..3 {
+                assert_eq!(text(&mut conn, "SELECT @kept"), "7");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_that_ends_between_two_statements_is_answered() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pooled = start_between(mode);
+        let mut config = ClientConfig::from_url(&pooled.url()).unwrap();
+        config.multi_statements = true;
+        let mut conn = Connection::connect_with(&config).unwrap();
+        for round in 0..3 {
+            let began = Instant::now();
+            let mut rows = conn.query("DO 1; DO 'left out'; DO 3").unwrap();
+            let error = rows.next_result().unwrap_err();
+            assert_eq!(error.server().unwrap().code, 3024, "{error}");
+            assert!(began.elapsed() >= LIMIT);
+            // The next one waits for what becomes of the KILL, which a statement of the proxy's own takes.
+            assert_eq!(
+                text(&mut conn, &format!("SELECT {round}")),
+                round.to_string()
+            );
+            conn.run(format!("SET @kept = {round}")).unwrap();
+            timed_out(&mut conn, ENDLESS);
+            assert_eq!(text(&mut conn, "SELECT @kept"), round.to_string());
+        }
+        conn.close().unwrap();
+    }
+}
+
+/// Some KILLs come just between two statements.
+#[test]
+fn several_statements_that_are_interrupted_at_any_moment_come_to_an_end() {
+    let is_soak = std::env::var_os("ONECOPY_SOAK").is_some_and(|value| value == "1");
+    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
+        config.listeners[0].query_timeout = Some(Duration::from_millis(20));
+        config.listeners[0].reencrypt_passwords = true;
+    });
+    let mut config = ClientConfig::from_url(&pooled.url()).unwrap();
+    config.multi_statements = true;
+    config.call_timeout = Some(Duration::from_secs(30));
+    let mut conn = Connection::connect_with(&config).unwrap();
+    let sql = "SELECT 1;".repeat(20_000);
+    let mut interrupted = 0;
+    for round in 0..if is_soak { 1000 } else { 10 } {
+        let mut rows = conn.query(&sql).unwrap();
+        let end = loop {
+            match rows.next_result() {
+                Ok(true) => {}
+                end => break end,
+            }
+        };
+        drop(rows);
+        if let Err(error) = end {
+            let code = error.server().map(|error| error.code);
+            assert_eq!(code, Some(3024), "{error}");
+            interrupted += 1;
+        }
+        assert_eq!(
+            text(&mut conn, &format!("SELECT {round}")),
+            round.to_string()
+        );
+    }
+    println!("{interrupted} were interrupted");
+}
+
+fn start_between(mode: Mode) -> Pooled {
+    Pooled::start_with(mode, 1, |config| {
+        let listener = &mut config.listeners[0];
+        listener.query_timeout = Some(LIMIT);
+        listener.reencrypt_passwords = true;
+        let Endpoint::Tcp { port, .. } = &listener.backends[0].endpoint else {
+            panic!("a port");
+        };
+        let between = LeavesOut::to(([127, 0, 0, 1], *port).into());
+        listener.backends[0].endpoint = loopback(between.address().port());
+    })
 }

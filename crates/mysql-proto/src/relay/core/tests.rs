@@ -6,6 +6,7 @@ mod cores;
 mod guarded;
 mod hostile;
 mod large;
+mod left_out;
 mod observed;
 mod renumbered;
 mod reply;

@@ -178,7 +178,7 @@ impl Relay {
         self.status = status;
         if status.contains(StatusFlags::MORE_RESULTS_EXISTS) && self.current.may_have_more_results()
         {
-            self.awaited = Awaited::Header;
+            self.awaited = self.next_header();
             if self.tells_results {
                 self.ending = Some(Ending::Result);
             }

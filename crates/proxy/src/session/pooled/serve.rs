@@ -395,7 +395,10 @@ impl Session {
                     return Ok(());
                 }
                 pooled.changed = None;
-                self.note_changes(len)?;
+                match pooled.takes_left_out() {
+                    true => self.end_without_rest(len),
+                    false => self.note_changes(len)?,
+                }
             }
             let Phase::Pooled(pooled) = &mut self.phase else {
                 return Err(End::Clean);
@@ -422,6 +425,10 @@ impl Session {
                 return Ok(());
             }
             if let Some(exchange) = &mut pooled.exchange {
+                // What is passed over is at the front of the buffer.
+                if self.down.cleared > 0 {
+                    return Ok(());
+                }
                 let (n, need) = match exchange.feed(bytes) {
                     Ok(fed) => fed,
                     Err(error) => return Err(self.fault_of_backend(error).into()),
@@ -461,6 +468,7 @@ impl Session {
                     self.replied(command, failed, context)?;
                 }
                 Some(Event::Farewell { .. }) => self.has_said_goodbye = true,
+                Some(Event::LeftOut { len }) => pooled.result_left_out(len),
                 Some(_) => {}
             }
         }
@@ -494,7 +502,12 @@ impl Session {
             pooled.last.has_own_diagnostics = false;
         }
         match after {
-            After::Reply | After::Wait | After::CatchUp | After::Barrier => {}
+            After::Reply | After::Wait | After::CatchUp => {}
+            After::Barrier => {
+                if let Some(timeout) = &mut pooled.timeout {
+                    timeout.is_asking_for_rest = false;
+                }
+            }
             After::Trackers => {
                 pooled.has_unreported = false;
                 let value = exchange.value.as_deref();

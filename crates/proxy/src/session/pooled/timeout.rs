@@ -8,6 +8,9 @@
 //!     |<----------- reply to DO 0 -------------|   another reply: the KILL may have come too late, and DO 0 takes it
 //! ```
 //!
+//! Between two statements of one command a KILL leaves no error, and the rest of the reply never comes: see
+//! [`left_out`](super::left_out).
+//!
 //! The connection belongs to nobody else afterwards ([`clients`](crate::pooling::clients)). Where the session keeps it, no command of
 //! its own is sent before it is known that the KILL can't hit it.
 
@@ -16,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::packet::{CommandByte, ErrPacket};
 
+use super::left_out::answer_to_come;
 use super::{After, Pooled, Stage};
 use crate::config::HealthLogin;
 use crate::kill::{For, Job, Login};
@@ -23,11 +27,13 @@ use crate::pooling::exchange::{Exchange, put_packet};
 use crate::registry::Whose;
 use crate::session::{Context, End, Phase, Session, Status};
 
-/// A KILL that comes too early, or to a server that looks for it seldom, is sent again after this time.
-const AGAIN: Duration = Duration::from_secs(1);
+/// A KILL that comes too early, at the end of one of several statements, or to a server that looks for it seldom, is sent again after this
+/// time, then after twice that, and then each second.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// `ER_QUERY_INTERRUPTED`, and `ER_QUERY_TIMEOUT`.
 const INTERRUPTED: u16 = 1317;
+const INTERRUPTED_MESSAGE: &[u8] = b"Query execution was interrupted";
 const TIMED_OUT: u16 = 3024;
 const MESSAGE: &[u8] =
     b"Query execution was interrupted, maximum statement execution time exceeded";
@@ -54,6 +60,10 @@ pub(super) struct QueryTimeout {
     cancel: Cancel,
     /// When a KILL is sent again.
     again_at: Option<Instant>,
+    /// A word was asked for that comes behind the rest of the reply, or in its place ([`left_out`](super::left_out)), and has not come.
+    pub(super) is_asking_for_rest: bool,
+    /// It has come in place of a result.
+    pub(super) is_left_out: bool,
 }
 
 impl QueryTimeout {
@@ -102,6 +112,19 @@ impl QueryTimeout {
 
     fn is_asked(&self, number: u64) -> bool {
         matches!(self.cancel, Cancel::Asked { number: asked, .. } if asked == number)
+    }
+
+    /// The error that says why the statement was stopped.
+    pub(super) fn error(&self) -> ErrPacket<'static> {
+        let (code, sql_state, message) = match self.is_interrupted {
+            true => (INTERRUPTED, *b"70100", INTERRUPTED_MESSAGE),
+            false => (TIMED_OUT, *b"HY000", MESSAGE),
+        };
+        ErrPacket {
+            code,
+            sql_state: Some(sql_state),
+            message,
+        }
     }
 
     fn answered(&mut self) {
@@ -164,7 +187,7 @@ impl Session {
             number,
             before: count,
         };
-        timeout.again_at = Some(now + AGAIN);
+        timeout.again_at = Some(now + AGAIN * (1 << count.min(2)));
     }
 
     /// A KILL of the session's `QUERY` or `CONNECTION` on the server that its connection is on, with its own login. `None` where there is no
@@ -210,9 +233,11 @@ impl Session {
             // Of a connection that the session has no more.
             _ => return Status::Waiting,
         }
-        if self.relay.outstanding() == 0
-            && let Err(end) = self.settle(context)
-        {
+        let seen_to = match self.relay.outstanding() {
+            0 => self.settle(context),
+            _ => self.ask_for_rest(context),
+        };
+        if let Err(end) = seen_to {
             return self.end(end, context);
         }
         self.go_on(context)
@@ -237,12 +262,7 @@ impl Session {
             return;
         }
         let mut payload = Vec::new();
-        ErrPacket {
-            code: TIMED_OUT,
-            sql_state: Some(*b"HY000"),
-            message: MESSAGE,
-        }
-        .encode(&mut payload);
+        timeout.error().encode(&mut payload);
         self.replace_error(INTERRUPTED, &payload);
     }
 
@@ -256,6 +276,14 @@ impl Session {
         };
         // The reply to the statement is over.
         timeout.is_interrupted = false;
+        if timeout.is_asking_for_rest {
+            let is_awaited = pooled.exchange.is_some();
+            if let (false, Some(connection)) = (is_awaited, &pooled.connection) {
+                pooled.exchange = answer_to_come(connection.capabilities);
+                pooled.after = After::Barrier;
+            }
+            return Ok(true);
+        }
         match timeout.cancel {
             Cancel::None => return Ok(false),
             Cancel::Asked { .. } => return Ok(true),
@@ -280,13 +308,14 @@ impl Pooled {
     /// Whether the next command waits for what becomes of a KILL.
     pub(super) fn awaits_cancel(&self) -> bool {
         let timeout = self.timeout.as_ref();
-        timeout.is_some_and(|timeout| timeout.cancel != Cancel::None)
+        timeout.is_some_and(|timeout| timeout.cancel != Cancel::None || timeout.is_asking_for_rest)
     }
 
     /// The connection is not the session's any more.
     pub(super) fn forget_cancel(&mut self) {
         if let Some(timeout) = &mut self.timeout {
             (timeout.cancel, timeout.is_interrupted) = (Cancel::None, false);
+            (timeout.is_asking_for_rest, timeout.is_left_out) = (false, false);
         }
     }
 }
