@@ -107,3 +107,28 @@ fn a_statement_that_had_another_clients_cursor_is_executed_without_one() {
         assert_eq!(found, [1, 2, 3]);
     }
 }
+
+/// MySQL tells in each of these replies how the transaction's state has changed, and the proxy takes that out.
+#[test]
+fn a_small_reply_is_one_read_of_the_client_also_where_it_is_rewritten() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pooled = Pooled::start(mode, 1);
+        let mut conn = pooled.connect();
+        conn.run("CREATE TEMPORARY TABLE one_read (a INT) ENGINE = InnoDB")
+            .unwrap();
+        conn.run("INSERT INTO one_read VALUES (7)").unwrap();
+        for round in 0..5 {
+            for sql in [
+                "SELECT a FROM one_read",
+                "SELECT a + 0 FROM one_read FOR UPDATE",
+            ] {
+                let before = conn.meter();
+                assert_eq!(text(&mut conn, sql), "7");
+                let cost = conn.meter().since(&before);
+                assert_eq!((cost.writes, cost.reads), (1, 1), "{sql} {round}: {cost:?}");
+            }
+            conn.run(if round % 2 == 0 { "BEGIN" } else { "COMMIT" })
+                .unwrap();
+        }
+    }
+}

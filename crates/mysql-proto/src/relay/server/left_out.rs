@@ -3,6 +3,7 @@
 //! It says nothing then. A proxy that has sent the KILL can ask by COM_STATISTICS: the answer, a text, comes behind the results that are still
 //! to come, or in place of the one that never comes, and can't be taken for one.
 
+use super::super::core::lower;
 use super::super::packets::{Start, Stop};
 use super::super::{Event, Relay};
 use super::Awaited;
@@ -25,7 +26,7 @@ impl Relay {
         let Some(observed) = self.observed.as_mut().filter(|_| is_awaited) else {
             return false;
         };
-        observed.rest_asked_of = self.commands;
+        observed.rest_asked_of = lower(self.commands);
         self.awaited = Awaited::HeaderOrRest;
         true
     }
@@ -33,7 +34,9 @@ impl Relay {
     /// What comes first in the next result of the reply under way.
     pub(super) fn next_header(&self) -> Awaited {
         match &self.observed {
-            Some(observed) if observed.rest_asked_of == self.commands => Awaited::HeaderOrRest,
+            Some(observed) if observed.rest_asked_of == lower(self.commands) => {
+                Awaited::HeaderOrRest
+            }
             _ => Awaited::Header,
         }
     }

@@ -37,7 +37,8 @@ impl Session {
         let Some(loan) = &mut self.down.loan else {
             return Ok(());
         };
-        let packet = loan.buffers.pending().get(..len).unwrap_or_default();
+        let packet = loan.buffers.pending().get(self.down.cleared..);
+        let packet = packet.and_then(|rest| rest.get(..len)).unwrap_or_default();
         let Some((&[.., sequence], payload)) = packet.split_first_chunk::<HEADER_BYTES>() else {
             return Ok(());
         };
@@ -78,18 +79,7 @@ impl Session {
             ..ok
         }
         .encode(header, capabilities, &mut rewritten);
-        let new_len = HEADER_BYTES + rewritten.len();
-        if let Some(gone) = len.checked_sub(new_len) {
-            let [a, b, c, ..] = rewritten.len().to_le_bytes();
-            let place = loan.buffers.pending_mut().get_mut(gone..len);
-            if let Some((head, body)) =
-                place.and_then(|place| place.split_at_mut_checked(HEADER_BYTES))
-            {
-                head.copy_from_slice(&[a, b, c, sequence]);
-                body.copy_from_slice(&rewritten);
-            }
-            let _ = loan.buffers.consume(gone);
-        }
+        self.rewrite_next(len, sequence, &rewritten);
         if let Phase::Pooled(pooled) = &mut self.phase {
             let look = pooled.current.look;
             for change in changes {
@@ -97,6 +87,32 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+impl Session {
+    /// Gives the packet of `len` bytes that is next another payload, which is not longer.
+    pub(super) fn rewrite_next(&mut self, len: usize, sequence: u8, payload: &[u8]) {
+        let (cleared, Some(loan)) = (self.down.cleared, &mut self.down.loan) else {
+            return;
+        };
+        let Some(gone) = len.checked_sub(HEADER_BYTES + payload.len()) else {
+            return;
+        };
+        let pending = loan.buffers.pending_mut();
+        let place = pending.get_mut(cleared + gone..cleared + len);
+        let Some((head, body)) = place.and_then(|place| place.split_at_mut_checked(HEADER_BYTES))
+        else {
+            return;
+        };
+        let [a, b, c, ..] = payload.len().to_le_bytes();
+        head.copy_from_slice(&[a, b, c, sequence]);
+        body.copy_from_slice(payload);
+        // What may pass stays in front of it.
+        if cleared > 0 {
+            pending.copy_within(..cleared, gone);
+        }
+        let _ = loan.buffers.consume(gone);
     }
 }
 

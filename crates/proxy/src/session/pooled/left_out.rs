@@ -15,7 +15,6 @@ use onecopy_mysql_proto::packet::CommandByte;
 use super::Pooled;
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Look};
-use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
 
 impl Session {
@@ -40,10 +39,10 @@ impl Session {
         self.send_ahead(context)
     }
 
-    /// The text has come in place of a result, in a packet of `len` bytes at the front of the buffer: an error is put there instead.
+    /// The text has come in place of a result, in a packet of `len` bytes, which is next: an error is put there instead.
     #[cold]
     pub(super) fn end_without_rest(&mut self, len: usize) {
-        let (Phase::Pooled(pooled), Some(loan)) = (&mut self.phase, &mut self.down.loan) else {
+        let Phase::Pooled(pooled) = &mut self.phase else {
             return;
         };
         let Some(timeout) = &mut pooled.timeout else {
@@ -54,17 +53,13 @@ impl Session {
         timeout.error().encode(&mut payload);
         // The text of a server is longer. Of another one's the error's own text may lose its end.
         payload.truncate(len.saturating_sub(HEADER_BYTES));
-        let error = packet(self.relay.error_sequence().unwrap_or_default(), &payload);
-        let _ = loan.buffers.consume(len.saturating_sub(error.len()));
-        let place = loan.buffers.pending_mut().get_mut(..error.len());
-        if let Some(place) = place {
-            place.copy_from_slice(&error);
-        }
+        let sequence = self.relay.error_sequence().unwrap_or_default();
+        self.rewrite_next(len, sequence, &payload);
     }
 }
 
 impl Pooled {
-    /// The text begins where a result was awaited. It is taken at the front of the buffer, as what is rewritten.
+    /// The text begins where a result was awaited. It is rewritten as an OK packet is that tells of changes.
     #[cold]
     pub(super) fn result_left_out(&mut self, len: usize) {
         self.changed = Some(len);
@@ -73,7 +68,7 @@ impl Pooled {
         }
     }
 
-    /// Whether what is at the front of the buffer is the text.
+    /// Whether what is next is the text.
     pub(super) fn takes_left_out(&mut self) -> bool {
         let timeout = self.timeout.as_mut();
         timeout.is_some_and(|timeout| std::mem::take(&mut timeout.is_left_out))
