@@ -32,6 +32,8 @@ impl Relay {
     }
 
     /// What comes first in the next result of the reply under way.
+    #[cold]
+    #[inline(never)] // else replies of one result pay for it
     pub(super) fn next_header(&self) -> Awaited {
         match &self.observed {
             Some(observed) if observed.rest_asked_of == lower(self.commands) => {
