@@ -88,9 +88,7 @@ impl Session {
         }
         Ok(())
     }
-}
 
-impl Session {
     /// Gives the packet of `len` bytes that is next another payload, which is not longer.
     pub(super) fn rewrite_next(&mut self, len: usize, sequence: u8, payload: &[u8]) {
         let (cleared, Some(loan)) = (self.down.cleared, &mut self.down.loan) else {

@@ -49,6 +49,7 @@ impl Session {
             return;
         };
         timeout.is_asking_for_rest = false;
+        timeout.has_hit_nothing();
         let mut payload = Vec::new();
         timeout.error().encode(&mut payload);
         // The text of a server is longer. Of another one's the error's own text may lose its end.

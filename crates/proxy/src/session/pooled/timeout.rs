@@ -127,6 +127,14 @@ impl QueryTimeout {
         }
     }
 
+    /// The statement has ended without the error of a KILL: whether one can still hit is not known, whatever error the client gets.
+    pub(super) fn has_hit_nothing(&mut self) {
+        match &mut self.cancel {
+            Cancel::None => {}
+            Cancel::Asked { before: count, .. } | Cancel::Sent { count } => *count += 1,
+        }
+    }
+
     fn answered(&mut self) {
         if let Cancel::Asked { before, .. } = self.cancel {
             self.cancel = Cancel::Sent { count: before + 1 };
