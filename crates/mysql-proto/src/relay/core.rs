@@ -93,8 +93,8 @@ pub(super) struct Observed {
     pub(super) outcome: Outcome,
     /// A result had warnings since that was asked for.
     pub(super) has_warned: bool,
-    /// A text is to come behind the reply to the command with this lower half of its number, or in place of the rest of it.
-    pub(super) rest_asked_of: u32,
+    /// A text is to come behind the reply to the command of this number, or in place of the rest of it.
+    pub(super) rest_asked_of: u64,
 }
 
 /// The numbers of the packet that ended a result.
@@ -421,7 +421,7 @@ impl Relay {
 }
 
 /// The lower half of a count.
-pub(super) fn lower(count: u64) -> u32 {
+fn lower(count: u64) -> u32 {
     let [a, b, c, d, ..] = count.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }

@@ -3,7 +3,6 @@
 //! It says nothing then. A proxy that has sent the KILL can ask by COM_STATISTICS: the answer, a text, comes behind the results that are still
 //! to come, or in place of the one that never comes, and can't be taken for one.
 
-use super::super::core::lower;
 use super::super::packets::{Start, Stop};
 use super::super::{Event, Relay};
 use super::Awaited;
@@ -26,19 +25,15 @@ impl Relay {
         let Some(observed) = self.observed.as_mut().filter(|_| is_awaited) else {
             return false;
         };
-        observed.rest_asked_of = lower(self.commands);
+        observed.rest_asked_of = self.commands;
         self.awaited = Awaited::HeaderOrRest;
         true
     }
 
     /// What comes first in the next result of the reply under way.
-    #[cold]
-    #[inline(never)] // else replies of one result pay for it
     pub(super) fn next_header(&self) -> Awaited {
         match &self.observed {
-            Some(observed) if observed.rest_asked_of == lower(self.commands) => {
-                Awaited::HeaderOrRest
-            }
+            Some(observed) if observed.rest_asked_of == self.commands => Awaited::HeaderOrRest,
             _ => Awaited::Header,
         }
     }
