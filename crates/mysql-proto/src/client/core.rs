@@ -50,8 +50,9 @@ pub(super) enum State {
     Prelude,
     /// ERR: the statement to be executed was not prepared.
     Refusal,
-    /// The text in place of a result that was left out, or behind a reply of which nothing was.
+    /// The text in place of a result that was left out.
     LeftOut,
+    /// The text behind a reply of which nothing was left out.
     Rest,
     /// The server waits for a file's data.
     LocalInfile,

@@ -14,6 +14,7 @@ mod changes;
 mod command;
 mod connect;
 mod connecting;
+mod exchanged;
 mod facts;
 mod failover;
 mod kill;
