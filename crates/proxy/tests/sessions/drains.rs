@@ -26,19 +26,21 @@ struct Told {
 struct Clerks {
     table: &'static str,
     is_over: Arc<AtomicBool>,
-    committed: Arc<AtomicU64>,
+    /// The transactions of each.
+    committed: Arc<[AtomicU64]>,
     threads: Vec<JoinHandle<Told>>,
 }
 
 impl Clerks {
+    /// Each is logged in, and has committed a row, when this returns.
     fn start(proxy: &Proxy, table: &'static str, count: usize) -> Self {
         let mut admin = Connection::connect(&shared().url()).unwrap();
         admin.run(format!("DROP TABLE IF EXISTS {table}")).unwrap();
         let sql = format!("CREATE TABLE {table} (clerk INT) ENGINE = InnoDB");
         admin.run(&sql).unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
-        let committed = Arc::new(AtomicU64::new(0));
-        let clerk = |number| {
+        let committed: Arc<[AtomicU64]> = (0..count).map(|_| AtomicU64::new(0)).collect();
+        let clerk = |number: usize| {
             let url = url(proxy);
             let (is_over, committed) = (Arc::clone(&is_over), Arc::clone(&committed));
             let transaction = [
@@ -51,7 +53,7 @@ impl Clerks {
                 let mut told = Told::default();
                 while let Ok(mut conn) = Connection::connect(&url) {
                     while let Ok(()) = commit(&mut conn, &transaction, &mut told) {
-                        committed.fetch_add(1, SeqCst);
+                        committed[number].fetch_add(1, SeqCst);
                         if is_over.load(SeqCst) {
                             return told;
                         }
@@ -61,23 +63,40 @@ impl Clerks {
             })
         };
         let threads = (0..count).map(clerk).collect();
-        Self {
+        let clerks = Self {
             table,
             is_over,
             committed,
             threads,
-        }
+        };
+        until("a transaction of each", || {
+            clerks.committed().all(|committed| committed > 0)
+        });
+        clerks
+    }
+
+    fn committed(&self) -> impl Iterator<Item = u64> {
+        self.committed
+            .iter()
+            .map(|committed| committed.load(SeqCst))
     }
 
     /// Waits for so many transactions more.
     fn wait(&self, more: u64) {
-        let enough = self.committed.load(SeqCst) + more;
-        until("the transactions", || self.committed.load(SeqCst) >= enough);
+        let enough = self.committed().sum::<u64>() + more;
+        until("the transactions", || {
+            self.committed().sum::<u64>() >= enough
+        });
     }
 
-    /// What failed; all that was committed is there, and nothing else.
+    /// As [`failed`](Self::failed), where they are let in.
     fn end(self) -> Vec<(usize, bool)> {
         self.is_over.store(true, SeqCst);
+        self.failed()
+    }
+
+    /// What failed, when all have ended; all that was committed is there, and nothing else.
+    fn failed(self) -> Vec<(usize, bool)> {
         let threads = self.threads.into_iter();
         let told: Vec<_> = threads.map(|thread| thread.join().unwrap()).collect();
         let mut admin = Connection::connect(&shared().url()).unwrap();
@@ -107,13 +126,11 @@ fn commit(
 fn a_drain_breaks_no_transaction() {
     let proxy = start(|config| config.drain.timeout = Duration::from_secs(600));
     let clerks = Clerks::start(&proxy, "a_drain_breaks", 6);
-    let sessions = || proxy.servers().iter().map(|server| server.1).sum::<usize>();
-    until("the logins", || sessions() == 6);
     clerks.wait(100);
     proxy.drain();
     until("the drain", || proxy.is_drained());
     // Each before its first statement: by error 1053, whether it asked before or after that was said.
-    assert_eq!(clerks.end(), [(0, true); 6]);
+    assert_eq!(clerks.failed(), [(0, true); 6]);
 }
 
 #[test]
@@ -133,7 +150,7 @@ fn a_backend_that_goes_takes_its_own_sessions_along_between_transactions() {
     let clerks = Clerks::start(&proxy, "a_backend_that_goes", 6);
     clerks.wait(100);
     let sessions = || -> Vec<_> { proxy.servers().iter().map(|server| server.1).collect() };
-    until("the logins", || sessions() == [3, 3]);
+    assert_eq!(sessions(), [3, 3]);
     let mut config = proxy.config();
     config.listeners[0].backends.pop();
     proxy.reload(config).unwrap();
