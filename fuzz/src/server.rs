@@ -125,6 +125,7 @@ impl<'a> Served<'a> {
         if self.flags & 64 != 0 {
             handshake = handshake.with_confirmation();
         }
+        let mut is_checked_again = false;
         loop {
             match self.pump.step(&mut handshake, &mut self.buffers, &()) {
                 Outcome::Message(ServerHandshakeMessage::User) => {
@@ -143,6 +144,16 @@ impl<'a> Served<'a> {
                 Outcome::Message(ServerHandshakeMessage::Authenticated) => {
                     let accepted = handshake.accept(&mut self.buffers);
                     accepted.expect("it waits for that");
+                }
+                Outcome::Message(ServerHandshakeMessage::Denied) => {
+                    if self.flags & 1 == 0 && !std::mem::replace(&mut is_checked_again, true) {
+                        let account = self.account();
+                        let checked = handshake.check_again(&mut self.buffers, account.verifier);
+                        checked.expect("it waits for that");
+                    } else {
+                        let denied = handshake.deny(&mut self.buffers);
+                        denied.expect("it waits for that");
+                    }
                 }
                 Outcome::Message(ServerHandshakeMessage::Accepted) => {
                     assert!(self.flags & 1 != 0, "in without the password");

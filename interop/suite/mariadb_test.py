@@ -19,8 +19,15 @@ TLS = '[mysql.tls]\ncertificate = "{data}/server-cert.pem"\nkey = "{data}/server
 TLS_BEHIND = '[mysql.backend.tls]\nmode = "required"'
 OVER = {"tcp": Mode([], "", ""), "tls": Mode(["--ssl"], TLS, TLS_BEHIND), "zlib": Mode(["--compress"], COMPRESSED, COMPRESSED)}
 PROTOCOLS = {"": [], "-ps": ["--ps-protocol"], "-cursor": ["--cursor-protocol"]}
+# The tests have one account that may do everything. Idle connections are closed soon, as many tests wait for the server to have none.
+POOLED = """mode = "{mode}"
+account = [{{{{ user = "root", password = "" }}}}]
+[mysql.pool]
+max = 100
+idle-timeout = "100ms\""""
+SHARED = {name: Mode([], POOLED.format(mode=mode), "") for name, mode in [("pooled", "transaction"), ("pooled-session", "session")]}
 MODES = {f"{over}{name}": mode._replace(options=mode.options + protocol)
-         for name, protocol in PROTOCOLS.items() for over, mode in OVER.items()}
+         for name, protocol in PROTOCOLS.items() for over, mode in OVER.items()} | SHARED
 # The modes in which all tests run by default; the others take a sample.
 WHOLE = ["tcp", "tcp-ps"]
 

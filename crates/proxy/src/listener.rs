@@ -1,11 +1,12 @@
 //! A listener, as its sessions see it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use crate::backend::Backends;
 use crate::config::ListenerConfig;
 use crate::key::Key;
+use crate::pooling::account_reading::AccountReading;
 use crate::pooling::accounts::Accounts;
 use crate::pooling::pool::Pool;
 use crate::pooling::wrong_logins::WrongLogins;
@@ -22,8 +23,8 @@ pub(crate) struct Listener {
     /// Who may log in, where its clients share connections, and who tried with a wrong password.
     pub(crate) accounts: Accounts,
     pub(crate) wrong_logins: Arc<WrongLogins>,
-    /// A password was wrong since the accounts were read from a server: it may be a new one.
-    pub(crate) doubts_accounts: Arc<AtomicBool>,
+    /// When its accounts are read from a server, where they are.
+    pub(crate) account_reading: Arc<AccountReading>,
     /// Where passwords may be put under another key, or are checked here.
     pub(crate) key: Option<Arc<Key>>,
     /// The connections that its clients share, where they do.

@@ -2,6 +2,7 @@
 //!
 //! A session is a wanted state, a connection is an actual one. Nothing here knows sessions.
 
+pub(crate) mod account_reading;
 pub(crate) mod accounts;
 pub(crate) mod by_number;
 pub(crate) mod clients;

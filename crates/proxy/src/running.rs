@@ -517,8 +517,8 @@ pub(crate) fn listener(
         accounts: Accounts::new(&listener.accounts, predecessor.map(|old| &old.accounts))
             .ok_or(Error::Key)?,
         wrong_logins: predecessor.map_or_else(Arc::default, |old| Arc::clone(&old.wrong_logins)),
-        doubts_accounts: predecessor
-            .map_or_else(Arc::default, |old| Arc::clone(&old.doubts_accounts)),
+        account_reading: predecessor
+            .map_or_else(Arc::default, |old| Arc::clone(&old.account_reading)),
         key: key.cloned().filter(|_| has_key(listener)),
         pool: pool(listener, predecessor, others),
         config: listener.clone(),

@@ -1,11 +1,10 @@
 //! Accounts that pooled listeners read from their servers.
 //!
-//! Each listener that asks for it has them read by one thread: at the start, at its interval, and within a second after a wrong password,
-//! which may be a new one. What was read stays in force while no server can be reached.
+//! Each listener that asks for it has them read by one thread: at the start, at its interval, and behind a wrong password, which may be
+//! a new one. What was read stays in force while no server can be reached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use crate::errand::{Credentials, Errand};
 use crate::listener::Listener;
 use crate::running::Running;
 
-/// How often the thread looks whether there is something to read, so that wrong passwords cause no more questions than this.
+/// How often the thread looks whether there is something to read. Wrong passwords cause no more questions of a listener than this.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What MySQL says of [`OF_MARIADB`]: it has no such table (`ER_NO_SUCH_TABLE`), and first no such function, which it looks for in the
@@ -40,6 +39,7 @@ const NAMED: usize = 5;
 /// What is known of one listener's reading.
 #[derive(Default)]
 struct Reading {
+    last: Option<Instant>,
     next: Option<Instant>,
     /// What was said of it last.
     said: String,
@@ -58,20 +58,29 @@ pub(crate) fn start(running: &Arc<Running>) -> io::Result<()> {
 }
 
 fn read_again(running: &Weak<Running>, mut readings: HashMap<String, Reading>) {
+    let mut wait = LOOK;
     loop {
-        std::thread::sleep(LOOK);
+        if let Some(running) = running.upgrade() {
+            for listener in &running.in_force().listeners {
+                listener.account_reading.read_here();
+            }
+        }
+        // Who has a wrong password wakes it.
+        std::thread::park_timeout(wait);
         let Some(running) = running.upgrade() else {
             return;
         };
-        if running.is_draining() {
-            continue;
-        }
-        read_all(&running, &mut readings);
+        wait = match running.is_draining() {
+            true => LOOK,
+            false => read_all(&running, &mut readings),
+        };
     }
 }
 
-fn read_all(running: &Running, readings: &mut HashMap<String, Reading>) {
+/// Reads what is due; gives how long there is nothing more to do.
+fn read_all(running: &Running, readings: &mut HashMap<String, Reading>) -> Duration {
     let now = running.in_force();
+    let mut wait = LOOK;
     for listener in &now.listeners {
         let Some(interval) = listener.config.server_accounts else {
             continue;
@@ -79,9 +88,19 @@ fn read_all(running: &Running, readings: &mut HashMap<String, Reading>) {
         let name = &listener.config.name;
         let reading = readings.entry(name.clone()).or_default();
         let is_due = reading.next.is_none_or(|next| Instant::now() >= next);
-        if !listener.doubts_accounts.swap(false, Relaxed) && !is_due {
-            continue;
+        if !is_due {
+            let age = reading.last.map_or(LOOK, |last| last.elapsed());
+            match LOOK.saturating_sub(age) {
+                _ if !listener.account_reading.is_wanted() => continue,
+                Duration::ZERO => {}
+                rest => {
+                    wait = wait.min(rest);
+                    continue;
+                }
+            }
         }
+        reading.last = Some(Instant::now());
+        listener.account_reading.begin();
         let said = match read(listener, &running.credentials) {
             Ok((accounts, left_out)) => match running.learn_accounts(name, accounts) {
                 Ok(changes) => {
@@ -99,7 +118,9 @@ fn read_all(running: &Running, readings: &mut HashMap<String, Reading>) {
             running.tell(LogLevel::Warn, &said);
         }
         (reading.said, reading.next) = (said, Some(Instant::now() + interval));
+        listener.account_reading.end();
     }
+    wait
 }
 
 /// The accounts, from the first server that answers, and who was left out in words.

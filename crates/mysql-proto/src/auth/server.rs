@@ -202,6 +202,18 @@ impl ServerAuth {
         self.end(is_right && is_awaited)
     }
 
+    /// Checks a response that was refused against another verifier of the same plugin, which has one that is checked at once.
+    pub(crate) fn check_again(&mut self, verifier: Verifier, response: &[u8]) -> ServerAuthAction {
+        if !matches!(
+            (&self.verifier, &verifier),
+            (Verifier::NativePassword(_), Verifier::NativePassword(_))
+        ) {
+            return self.end(false);
+        }
+        self.verifier = verifier;
+        self.check(response)
+    }
+
     fn check(&mut self, response: &[u8]) -> ServerAuthAction {
         let right = match &self.verifier {
             Verifier::NoPassword => response.is_empty(),

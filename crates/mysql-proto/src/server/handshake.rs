@@ -81,6 +81,10 @@ pub enum ServerHandshakeMessage {
     /// The password is right, and nothing is queued yet. Only [with confirmation](ServerHandshake::with_confirmation):
     /// [accept](ServerHandshake::accept) or [reject](ServerHandshake::reject), then continue.
     Authenticated,
+    /// The password is wrong, and nothing is queued yet. Only [with confirmation](ServerHandshake::with_confirmation):
+    /// [check it again](ServerHandshake::check_again), [deny](ServerHandshake::deny) or [reject](ServerHandshake::reject), then
+    /// continue.
+    Denied,
     /// The login succeeded, and OK is queued: call [`ServerHandshake::into_core`].
     Accepted,
     /// The login is refused, and ERR is queued: send it and close.
@@ -117,6 +121,8 @@ enum State {
     Authenticated {
         is_fast: bool,
     },
+    /// The password is wrong. The client's proof of it, where a proof is a single packet.
+    Denied(Option<Box<(ServerAuth, Secret)>>),
     Over(ServerHandshakeMessage),
     Dead(ServerError),
 }
@@ -240,7 +246,8 @@ impl ServerHandshake {
     }
 
     /// Stops with [`Authenticated`](ServerHandshakeMessage::Authenticated) before OK, so that the caller can still refuse or delay
-    /// a client that knows its password. The client learns nothing until then.
+    /// a client that knows its password, and with [`Denied`](ServerHandshakeMessage::Denied) before the error. The client learns
+    /// nothing until then.
     #[must_use]
     pub fn with_confirmation(mut self) -> Self {
         self.has_confirmation = true;
@@ -316,7 +323,7 @@ impl ServerHandshake {
         }
         let action = auth.on_handshake_response(plugin.as_deref(), response.expose(), same_nonce);
         self.state = State::Auth(Box::new(auth));
-        self.act(buffers, action)
+        self.act(buffers, action, response.expose())
     }
 
     /// Answers the message [`Password`](ServerHandshakeMessage::Password): the login goes on, or ERR is queued.
@@ -332,7 +339,42 @@ impl ServerHandshake {
         };
         let action = auth.decide(is_right);
         self.state = State::Auth(auth);
-        self.act(buffers, action)
+        self.act(buffers, action, &[])
+    }
+
+    /// Answers the message [`Denied`](ServerHandshakeMessage::Denied) with what is stored of the user's password by now:
+    /// [`Authenticated`](ServerHandshakeMessage::Authenticated) or `Denied` follows. The client is not asked again, so that only
+    /// `mysql_native_password` can be found right.
+    ///
+    /// # Errors
+    /// Fails if no client was denied.
+    pub fn check_again(
+        &mut self,
+        buffers: &mut Buffers,
+        verifier: Verifier,
+    ) -> Result<(), ServerError> {
+        let State::Denied(proof) = &mut self.state else {
+            return Err(ServerError::Misuse("no client was denied"));
+        };
+        let Some(proof) = proof.take() else {
+            return Ok(());
+        };
+        let (mut auth, response) = *proof;
+        let action = auth.check_again(verifier, response.expose());
+        self.state = State::Auth(Box::new(auth));
+        self.act(buffers, action, response.expose())
+    }
+
+    /// Answers the message [`Denied`](ServerHandshakeMessage::Denied): queues ERR.
+    ///
+    /// # Errors
+    /// Fails if no client was denied.
+    pub fn deny(&mut self, buffers: &mut Buffers) -> Result<(), ServerError> {
+        let State::Denied(_) = self.state else {
+            return Err(ServerError::Misuse("no client was denied"));
+        };
+        self.refuse(buffers);
+        Ok(())
     }
 
     /// Answers the message [`Authenticated`](ServerHandshakeMessage::Authenticated): queues OK.
@@ -365,6 +407,7 @@ impl ServerHandshake {
                 State::Authenticated { .. } => {
                     return Ok(Step::Message(ServerHandshakeMessage::Authenticated));
                 }
+                State::Denied(_) => return Ok(Step::Message(ServerHandshakeMessage::Denied)),
                 State::Over(message) => return Ok(Step::Message(*message)),
                 State::Dead(error) => return Err(error.clone()),
                 State::Response => {

@@ -197,6 +197,15 @@ impl Pair {
                     accepted.expect("it waits for that");
                     continue;
                 }
+                Some(ServerHandshakeMessage::Denied) => {
+                    assert!(
+                        !self.server_buffers.has_output(),
+                        "the client learns nothing"
+                    );
+                    let denied = self.server.deny(&mut self.server_buffers);
+                    denied.expect("it waits for that");
+                    continue;
+                }
                 Some(message) => said = Some(message),
                 None => {}
             }

@@ -249,7 +249,7 @@ impl Account {
         }
     }
 
-    fn verifier_of_hash(&self) -> Option<Verifier> {
+    pub(crate) fn verifier_of_hash(&self) -> Option<Verifier> {
         Some(match self.config.hash.as_ref()? {
             StoredHash::NativePassword(hash) => Verifier::NativePassword(hash.clone()),
             StoredHash::CachingSha2Password(_) => {

@@ -14,6 +14,7 @@ mod changes;
 mod command;
 mod connect;
 mod connecting;
+mod doubt;
 mod exchanged;
 mod facts;
 mod failover;

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
+use onecopy_net::Endpoint;
 use onecopy_proxy::config::{AccountConfig, BackendConfig, Config, HealthLogin, Secret};
+use onecopy_testkit::server::Server;
 
 use crate::common::{connect, known, loopback, pooled_with, said, until, user};
 use crate::hashes::{hashed, login};
@@ -87,18 +89,59 @@ fn accounts_follow_the_servers() {
 }
 
 #[test]
-fn a_wrong_password_has_accounts_read_again() {
+fn the_first_login_with_a_new_password_is_let_in() {
     hashed("read_doubted", "first");
     let front = front(SELDOM, |_| {});
     assert_in(&front, "read_doubted", "first");
-    let before = accounts_of(&front, "read_doubted");
-    direct("ALTER USER read_doubted@'%' IDENTIFIED BY 'second'");
-    // It may be a wrong one as well.
-    assert_eq!(code(&front, "read_doubted", "second"), 1045);
-    until("the new password", || {
-        accounts_of(&front, "read_doubted") != before
+    for password in ["second", "third"] {
+        direct(&format!(
+            "ALTER USER read_doubted@'%' IDENTIFIED BY '{password}'"
+        ));
+        assert_in(&front, "read_doubted", password);
+    }
+    assert_eq!(code(&front, "read_doubted", "first"), 1045);
+    // Nobody knew it before.
+    hashed("read_unknown", "secret");
+    assert_in(&front, "read_unknown", "secret");
+    assert_eq!(code(&front, "read_unknown", "another"), 1045);
+    direct("ALTER USER read_unknown@'%' ACCOUNT LOCK");
+    assert_eq!(code(&front, "read_unknown", "another"), 1045);
+    assert!(accounts_of(&front, "read_unknown").is_empty());
+}
+
+#[test]
+fn a_change_of_user_knows_new_passwords_too() {
+    for name in ["read_changed_from", "read_changed_to"] {
+        hashed(name, "first");
+    }
+    let front = front(SELDOM, |_| {});
+    let mut conn = connect(&login(&front, Way::Plain, "read_changed_from", "first")).unwrap();
+    direct("ALTER USER read_changed_to@'%' IDENTIFIED BY 'second'");
+    conn.change_user("read_changed_to", "second", None).unwrap();
+    assert_eq!(user(&mut conn), "read_changed_to@%");
+}
+
+#[test]
+fn who_has_a_wrong_password_does_not_wait_for_a_server_that_hangs() {
+    let mut server = Server::start().unwrap();
+    let front = front(SELDOM, |config| {
+        config.health.login = Some(HealthLogin {
+            user: "root".to_owned(),
+            password: Secret::new(server.root_password().as_bytes().to_vec()),
+        });
+        config.health.timeout = Duration::from_secs(600);
+        config.listeners[0].accounts = vec![known("read_hanging", "secret")];
+        let socket = Endpoint::Unix(server.socket().to_owned());
+        config.listeners[0].backends = vec![BackendConfig::new(socket)];
     });
-    assert_in(&front, "read_doubted", "second");
+    let account = "CREATE USER read_hanging@'%' IDENTIFIED BY 'secret'";
+    let mut root = Connection::connect(&server.url()).unwrap();
+    root.run(account).unwrap();
+    // So that the proxy knows what to greet with.
+    connect(&login(&front, Way::Plain, "read_hanging", "secret")).unwrap();
+    server.pause();
+    assert_eq!(code(&front, "read_hanging", "wrong"), 1045);
+    server.resume();
 }
 
 #[test]

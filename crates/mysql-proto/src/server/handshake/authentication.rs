@@ -4,7 +4,7 @@ use onecopy_wire::{Buffers, Span};
 
 use super::{ServerHandshake, ServerHandshakeMessage, State};
 use crate::StatusFlags;
-use crate::auth::{ServerAuthAction, caching_sha2, parsec};
+use crate::auth::{Plugin, Secret, ServerAuthAction, caching_sha2, parsec};
 use crate::codec::Put;
 use crate::packet::ok::OkHeader;
 use crate::packet::{AuthMoreData, AuthSwitchRequest, ErrPacket, OkPacket};
@@ -22,13 +22,17 @@ impl ServerHandshake {
         let bytes = buffers.bytes(payload);
         let action = auth.on_packet(bytes);
         self.used_password |= is_password(bytes);
-        self.act(buffers, action)
+        let is_kept = self.has_confirmation && action == ServerAuthAction::Reject;
+        let response = Secret::new(if is_kept { bytes } else { &[] });
+        self.act(buffers, action, response.expose())
     }
 
+    /// `response`: what the client has sent last, where that may be looked at again.
     pub(super) fn act(
         &mut self,
         buffers: &mut Buffers,
         action: ServerAuthAction,
+        response: &[u8],
     ) -> Result<(), ServerError> {
         let State::Auth(auth) = &self.state else {
             return Err(ServerError::Misuse("no authentication is under way"));
@@ -68,8 +72,13 @@ impl ServerHandshake {
                 self.password = auth.password().cloned();
                 self.authenticated(buffers, false)
             }
+            ServerAuthAction::Reject if self.has_confirmation => {
+                let proof = || Box::new(((**auth).clone(), Secret::new(response)));
+                self.state = State::Denied((auth.plugin() == Plugin::NativePassword).then(proof));
+                Ok(())
+            }
             ServerAuthAction::Reject => {
-                self.deny(buffers);
+                self.refuse(buffers);
                 Ok(())
             }
         }
@@ -105,7 +114,7 @@ impl ServerHandshake {
         Ok(())
     }
 
-    fn deny(&mut self, buffers: &mut Buffers) {
+    pub(super) fn refuse(&mut self, buffers: &mut Buffers) {
         const ACCESS_DENIED: u16 = 1045;
         /// More of a user's name than any account has, and little memory.
         const SHOWN: usize = 256;

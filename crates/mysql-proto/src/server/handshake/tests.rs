@@ -53,8 +53,16 @@ proptest! {
     }
 
     #[test]
-    fn a_wrong_password_is_refused_with_1045(plugin in 0..3_usize, most in 0..40_usize, seed: u64) {
+    fn a_wrong_password_is_refused_with_1045(
+        plugin in 0..3_usize,
+        confirms: bool,
+        most in 0..40_usize,
+        seed: u64,
+    ) {
         let mut pair = pair(Plugin::CachingSha2Password, most, seed);
+        if confirms {
+            pair.server = pair.server.with_confirmation();
+        }
         let (reply, said) = pair.login(&account(PLUGINS[plugin], "byron"));
         prop_assert_eq!(said, ServerHandshakeMessage::Rejected);
         let HandshakeReply::Err(span) = reply else {
@@ -263,6 +271,66 @@ fn who_knows_the_password_may_still_be_refused() {
             return;
         }
         pair.up.take(&mut pair.client_buffers, &());
+    }
+}
+
+/// What the server says to a client with [`PASSWORD`] whose account has another one, once it is looked at again with these.
+fn looked_at_again(plugin: Plugin, passwords: &[&str]) -> HandshakeReply {
+    let config = crate::server::testing::server_config(OFFERED, plugin);
+    let mut pair = pair(plugin, 0, 1);
+    pair.server = ServerHandshake::new(config, ServerLimits::default()).with_confirmation();
+    let mut passwords = passwords.iter();
+    loop {
+        let (server, buffers) = (&mut pair.server, &mut pair.server_buffers);
+        match pump(server, buffers, &mut pair.up).unwrap() {
+            Some(ServerHandshakeMessage::User) => {
+                server.answer(buffers, account(plugin, "byron")).unwrap();
+                continue;
+            }
+            Some(ServerHandshakeMessage::Denied) => {
+                assert!(!buffers.has_output(), "the client learns nothing");
+                match passwords.next() {
+                    None => server.deny(buffers).unwrap(),
+                    Some(password) => {
+                        let verifier = account(plugin, password).verifier;
+                        server.check_again(buffers, verifier).unwrap();
+                    }
+                }
+                continue;
+            }
+            Some(ServerHandshakeMessage::Authenticated) => {
+                assert_eq!(passwords.next(), None);
+                assert!(matches!(server.deny(buffers), Err(ServerError::Misuse(_))));
+                assert!(server.password_hash().is_some());
+                server.accept(buffers).unwrap();
+                continue;
+            }
+            _ => {}
+        }
+        pair.down.take(&mut pair.server_buffers, &());
+        let reply = pump(&mut pair.client, &mut pair.client_buffers, &mut pair.down);
+        if let Some(reply) = reply.unwrap() {
+            return reply;
+        }
+        pair.up.take(&mut pair.client_buffers, &());
+    }
+}
+
+#[test]
+fn a_password_that_was_wrong_may_be_right_by_what_is_stored_later() {
+    let native = Plugin::NativePassword;
+    let reply = looked_at_again(native, &[PASSWORD]);
+    assert_eq!(reply, HandshakeReply::Done);
+    // As often as somebody looks.
+    for passwords in [&[][..], &["keats"], &["keats", PASSWORD]] {
+        let reply = looked_at_again(native, passwords);
+        let is_in = matches!(reply, HandshakeReply::Done);
+        assert_eq!(is_in, passwords.len() == 2, "{passwords:?}");
+    }
+    // The client would have to be asked.
+    for plugin in [Plugin::CachingSha2Password, Plugin::ClientEd25519] {
+        let reply = looked_at_again(plugin, &[PASSWORD]);
+        assert!(matches!(reply, HandshakeReply::Err(_)), "{plugin}");
     }
 }
 

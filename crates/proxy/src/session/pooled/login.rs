@@ -1,12 +1,11 @@
 //! The login of a client of a pooled listener: the proxy checks the password.
 //!
 //! ```text
-//!   [PROXY header] --> facts --> greeting, TLS, plugin --> Known, [wait] --> OK   --> in
-//!                                                     `--> wrong, [wait] --> 1045 --> Rejected
+//!   [PROXY header] --> facts --> greeting, TLS, plugin --> Known, [wait]          --> OK   --> in
+//!                                                     `--> [doubt] Wrong, [wait] --> 1045 --> Rejected
 //! ```
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use onecopy_mysql_proto::Capabilities;
@@ -17,6 +16,7 @@ use onecopy_mysql_proto::server::{
 use onecopy_wire::{Core, Step};
 
 use super::Pooled;
+use super::doubt::Doubt;
 use super::facts::Asking;
 use crate::backend::{Backend, Part};
 use crate::failure::{Failure, NO_ANSWER, Reason};
@@ -46,8 +46,8 @@ pub(super) const FIRST_ID: u32 = 1 << 30;
 
 /// A client that logs in.
 pub(in crate::session) struct PooledLogin {
-    half: Half,
-    state: State,
+    pub(super) half: Half,
+    pub(super) state: State,
     facts: Option<Arc<Facts>>,
     pub(super) came: Instant,
     pub(in crate::session) deadline: Instant,
@@ -58,6 +58,8 @@ pub(in crate::session) struct PooledLogin {
     held_until: Option<Instant>,
     /// The password that it has sent is being checked.
     checking: Option<Outcome>,
+    /// It was not right.
+    pub(super) doubt: Doubt,
     pub(super) asking: Option<Box<Asking>>,
     /// Backends that were asked what they are like and did not do, and why the last one did not.
     pub(super) tried: Vec<Arc<Backend>>,
@@ -68,7 +70,7 @@ pub(in crate::session) struct PooledLogin {
     pub(super) has_met_one: bool,
 }
 
-enum State {
+pub(super) enum State {
     /// The client is to say who it is, by the PROXY protocol.
     ProxyHeader,
     /// What the server is like is not known yet.
@@ -76,6 +78,8 @@ enum State {
     Handshake(Box<ServerHandshake>),
     /// The password is right, and the client does not know it yet.
     Known(Box<ServerHandshake>),
+    /// The password is wrong, and the client does not know it yet.
+    Wrong(Box<ServerHandshake>),
     /// OK is on its way. Others can find the client.
     Accepted(Box<Pooled>, Capabilities),
     /// The error is on its way.
@@ -99,6 +103,7 @@ impl PooledLogin {
             is_again: false,
             held_until: None,
             checking: None,
+            doubt: Doubt::None,
             asking: None,
             tried: Vec::new(),
             reason: String::new(),
@@ -181,7 +186,9 @@ impl PooledLogin {
         let sequence = match &self.state {
             _ if self.is_in_tls => return Vec::new(),
             State::ProxyHeader | State::Facts => 0,
-            State::Handshake(handshake) | State::Known(handshake) => handshake.sequence(),
+            State::Handshake(handshake) | State::Known(handshake) | State::Wrong(handshake) => {
+                handshake.sequence()
+            }
             State::Failed(sequence) => *sequence,
             // It has its answer.
             State::Accepted(..) | State::Rejected => return Vec::new(),
@@ -241,6 +248,7 @@ impl Session {
                 },
                 State::Handshake(_) => self.advance_login(context)?,
                 State::Known(_) => self.accept(context)?,
+                State::Wrong(_) => self.say_wrong()?,
                 State::Accepted(..) | State::Rejected | State::Failed(_) if has_unsent => {
                     return Ok(false);
                 }
@@ -370,10 +378,10 @@ impl Session {
             }
             Ok(Step::Message(ServerHandshakeMessage::User)) => self.challenge().map(|()| true),
             Ok(Step::Message(ServerHandshakeMessage::Password)) => self.check_password(context),
-            Ok(Step::Message(message)) => {
-                let is_right = message == ServerHandshakeMessage::Authenticated;
-                self.judge(is_right, context).map(|()| true)
+            Ok(Step::Message(ServerHandshakeMessage::Authenticated)) => {
+                self.judge(true, context).map(|()| true)
             }
+            Ok(Step::Message(_)) => self.deny(context),
         }
     }
 
@@ -411,16 +419,15 @@ impl Session {
             return Ok(false);
         };
         let accounts = &self.listener.accounts;
-        let outcome = login.checking.take();
-        let is_right = match (
-            outcome.as_ref().and_then(|outcome| outcome.get()),
-            accounts.stored(&self.user),
-        ) {
+        let stored = accounts.stored(&self.user);
+        let outcome = login.checking.as_ref();
+        let is_right = match (outcome.and_then(|outcome| outcome.get()), &stored) {
             (Some(is_right), _) => *is_right,
             (None, None) => false,
             (None, Some(stored)) => {
                 let password = handshake.password().cloned().unwrap_or_default();
                 let session = (context.waiter, context.index);
+                let stored = Arc::clone(stored);
                 login.checking = accounts.checks.begin(stored, password, session);
                 if login.checking.is_none() {
                     login.held_until = Some(context.now + CHECK_AGAIN);
@@ -428,14 +435,37 @@ impl Session {
                 return Ok(false);
             }
         };
+        if !is_right {
+            if self.waits_for_accounts(context) {
+                return Ok(false);
+            }
+            if self.listener.accounts.stored(&self.user) != stored {
+                return self.check_password_again();
+            }
+        }
+        let Phase::PooledLogin(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        let State::Handshake(handshake) = &mut login.state else {
+            return Ok(false);
+        };
+        login.checking = None;
         handshake
             .decide(&mut login.half.buffers, is_right)
             .map_err(|error| Failure::client_broken(&error))?;
         Ok(true)
     }
 
+    /// The account has another password than the one that was looked at.
+    fn check_password_again(&mut self) -> Result<bool, End> {
+        if let Phase::PooledLogin(login) = &mut self.phase {
+            login.checking = None;
+        }
+        Ok(true)
+    }
+
     /// The password is right or wrong. Who has sent wrong ones waits until it learns which.
-    fn judge(&mut self, is_right: bool, context: &mut Context<'_>) -> Result<(), End> {
+    pub(super) fn judge(&mut self, is_right: bool, context: &mut Context<'_>) -> Result<(), End> {
         let pair = self.pair();
         let Phase::PooledLogin(login) = &mut self.phase else {
             return Ok(());
@@ -453,10 +483,7 @@ impl Session {
         let wrong_logins = &self.listener.wrong_logins;
         let answer = match is_right {
             true => wrong_logins.right(pair, context.now),
-            false => {
-                self.listener.doubts_accounts.store(true, Relaxed);
-                wrong_logins.wrong(pair, context.now)
-            }
+            false => wrong_logins.wrong(pair, context.now),
         };
         if let Answer::At(at) = answer {
             login.held_until = Some(at);
@@ -464,16 +491,29 @@ impl Session {
             login.deadline += at.saturating_duration_since(context.now);
         }
         let sequence = handshake.sequence();
-        if is_right {
-            login.state = State::Known(handshake);
-        }
+        login.state = match is_right {
+            true => State::Known(handshake),
+            false => State::Wrong(handshake),
+        };
         if let Answer::Never(wait) = answer {
-            // In place of the error that is queued, where one is: it must not say which of both it was.
-            login.half.drop_output();
-            login.state = State::Failed(sequence.wrapping_sub(u8::from(!is_right)));
+            // The error must not say which of both it was.
+            login.state = State::Failed(sequence);
             return Err(Failure::too_many_wrong_logins(&self.user, wait).into());
         }
         Ok(())
+    }
+
+    /// Has the client find its error.
+    fn say_wrong(&mut self) -> Result<bool, End> {
+        let Phase::PooledLogin(login) = &mut self.phase else {
+            return Ok(false);
+        };
+        if let State::Wrong(handshake) = &mut login.state {
+            let denied = handshake.deny(&mut login.half.buffers);
+            denied.map_err(|error| Failure::client_broken(&error))?;
+        }
+        login.state = State::Rejected;
+        Ok(true)
     }
 
     /// Who logs in, as far as wrong passwords count.
