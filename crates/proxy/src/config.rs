@@ -23,7 +23,7 @@ use onecopy_mysql_proto::auth::PublicKey;
 use onecopy_mysql_proto::compression::Method;
 use onecopy_net::{Endpoint, SocketOptions, TlsAcceptor, TlsConnector};
 
-pub use onecopy_mysql_proto::auth::Secret;
+pub use onecopy_mysql_proto::auth::{PluginSet, Secret};
 
 pub use changes::Changes;
 pub(crate) use check::LEAST_BUDGET;
@@ -390,6 +390,9 @@ pub struct BackendConfig {
     /// The server's RSA public key (MySQL's `public_key.pem`), for passwords that the listener
     /// [reencrypts](ListenerConfig::reencrypt_passwords). `None`: any key that the server sends.
     pub public_key: Option<PublicKey>,
+    /// The plugins that the proxy may log in to the server with, by its accounts and for health checks. Default: [`PluginSet::SAFE`].
+    /// `mysql_clear_password` and `dialog`, of servers with PAM or LDAP, get the password itself, over verified TLS or a Unix socket only.
+    pub auth_plugins: PluginSet,
     /// Whether to send a PROXY protocol header, which tells the server who the client is.
     pub sends_proxy_header: bool,
     /// The timeout of a connection attempt.
@@ -411,6 +414,7 @@ impl BackendConfig {
             tls: None,
             compression: None,
             public_key: None,
+            auth_plugins: PluginSet::SAFE,
             sends_proxy_header: false,
             connect_timeout: Duration::from_secs(5),
             socket: SocketOptions::default(),

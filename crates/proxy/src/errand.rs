@@ -101,6 +101,7 @@ impl<'b> Errand<'b> {
             .as_ref()
             .into();
         config.password_hash = self.hash.clone();
+        config.auth_plugins = backend.auth_plugins;
         config.server_public_key = backend.public_key.clone();
         config.get_server_public_key = self.asks_for_key;
         config.connect_timeout = Some(self.timeout);

@@ -172,6 +172,9 @@ impl Changes {
         if old.public_key != new.public_key {
             backend.line("public-key has changed");
         }
+        if old.auth_plugins != new.auth_plugins {
+            backend.line("auth-plugins has changed");
+        }
         backend.time("connect-timeout", old.connect_timeout, new.connect_timeout);
         backend.time("keepalive", old.socket.keepalive, new.socket.keepalive);
         backend.time(

@@ -3,6 +3,7 @@
 
 mod backends;
 mod changes_of_user;
+mod clear_passwords;
 mod clients;
 mod common;
 mod from_server;

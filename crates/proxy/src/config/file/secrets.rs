@@ -1,11 +1,11 @@
-//! Passwords, hashes and keys, of which some are in files of their own.
+//! Passwords, hashes, keys and plugins, of which some are in files of their own.
 
 use std::fmt::Display;
 use std::fs::File as OpenFile;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use onecopy_mysql_proto::auth::{PublicKey, Secret};
+use onecopy_mysql_proto::auth::{Plugin, PluginSet, PublicKey, Secret};
 use toml::Spanned;
 
 use super::error::Problem;
@@ -37,6 +37,24 @@ pub(super) fn public_key(
         .map_err(|error| failed(&error))?;
     let key = PublicKey::from_pem(&pem).map_err(|error| failed(&error))?;
     Ok(Some(key))
+}
+
+/// Plugins by their names.
+pub(super) fn plugins(names: &Spanned<Vec<String>>) -> Result<PluginSet, Problem> {
+    let known = || Plugin::ALL.map(Plugin::name).join(", ");
+    if names.get_ref().is_empty() {
+        let problem = Problem::at(names.span(), "no plugin is left to log in with");
+        return Err(problem.hint(format!("name some of {}", known())));
+    }
+    let mut allowed = PluginSet::empty();
+    for name in names.get_ref() {
+        let Some(plugin) = Plugin::from_name(name.as_bytes()) else {
+            let message = format!("`{name}` is no authentication plugin");
+            return Err(Problem::at(names.span(), message).hint(format!("they are {}", known())));
+        };
+        allowed |= plugin.into();
+    }
+    Ok(allowed)
 }
 
 /// What a server stores of a password.

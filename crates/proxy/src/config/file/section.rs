@@ -17,7 +17,7 @@ use super::discovery::discovery;
 use super::error::Problem;
 use super::reads::{Destination, Shown, replica_reads};
 use super::rule::RuleSection;
-use super::secrets::{public_key, secret};
+use super::secrets::{plugins, public_key, secret};
 use super::statement_log::{AuditLog, SlowLog};
 use super::tls::{BackendTls, ClientTls};
 use super::traces::Traces;
@@ -229,6 +229,7 @@ struct Backend {
     compression: Option<Algorithm>,
     compression_level: Option<Spanned<u8>>,
     public_key: Option<Spanned<PathBuf>>,
+    auth_plugins: Option<Spanned<Vec<String>>>,
     connect_timeout: Option<Time>,
     keepalive: Option<TimeOrOff>,
     user_timeout: Option<TimeOrOff>,
@@ -507,6 +508,8 @@ impl Backend {
         set(&mut config.sends_proxy_header, self.sends_proxy_header);
         config.compression = method(self.compression, self.compression_level)?;
         config.public_key = public_key(self.public_key, folder)?;
+        let plugins = self.auth_plugins.map(|names| plugins(&names));
+        set(&mut config.auth_plugins, plugins.transpose()?);
         set_time(&mut config.connect_timeout, self.connect_timeout);
         set_socket(&mut config.socket, self.keepalive, self.user_timeout);
         if let Some(tls) = self.tls {

@@ -7,8 +7,8 @@ use onecopy_testkit::certificate::Authority;
 use super::*;
 use crate::config::{
     Actions, AuditEvents, AuditLogConfig, BackendConfig, Changes, Consistency, ListenerConfig,
-    Literals, LogFileConfig, LogFormat, LogLevel, Mode, Offered, PoolConfig, Rate, Reads,
-    ReplicaReads, Role, SlowLogConfig, StoredHash, WhenFull,
+    Literals, LogFileConfig, LogFormat, LogLevel, Mode, Offered, PluginSet, PoolConfig, Rate,
+    Reads, ReplicaReads, Role, SlowLogConfig, StoredHash, WhenFull,
 };
 
 fn parse(text: &str) -> Result<Config, FileError> {
@@ -907,6 +907,26 @@ fn files_are_looked_for_beside_the_configuration() {
     assert!(config.listeners[0].requires_tls && config.listeners[0].tls.is_some());
     assert!(config.listeners[0].backends[0].tls.is_some());
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn plugins_are_named_and_unknown_ones_are_said() {
+    let parse = |value: &str| {
+        let text = format!("{LISTENER}auth-plugins = {value}\n");
+        Config::from_toml(&text, Path::new("proxy.toml"))
+    };
+    let config = parse(r#"["parsec", "mysql_clear_password"]"#).unwrap();
+    let expected = PluginSet::PARSEC | PluginSet::CLEAR_PASSWORD;
+    assert_eq!(config.listeners[0].backends[0].auth_plugins, expected);
+    let told = parse(r#"["parsec", "auth_gssapi_client"]"#)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.contains(":5:") && told.contains("`auth_gssapi_client` is no authentication plugin"),
+        "{told}"
+    );
+    let told = parse("[]").unwrap_err().to_string();
+    assert!(told.contains("no plugin is left"), "{told}");
 }
 
 #[test]

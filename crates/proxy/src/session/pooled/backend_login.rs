@@ -107,6 +107,7 @@ impl BackendLogin {
                 .as_ref()
                 .is_some_and(|tls| tls.verify() != onecopy_net::Verify::None),
             auth: AuthOptions {
+                allowed: backend.auth_plugins,
                 server_public_key: backend.public_key.clone(),
                 get_server_public_key: asks_for_key,
                 password_hash: account.hash().cloned(),
