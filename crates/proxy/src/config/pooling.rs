@@ -24,6 +24,11 @@ impl Mode {
     pub fn is_pooled(self) -> bool {
         self != Self::Pass
     }
+
+    /// Whether a client's server connection is its own until it leaves.
+    pub(crate) fn keeps_connection(self) -> bool {
+        self != Self::Transaction
+    }
 }
 
 impl fmt::Display for Mode {
@@ -57,8 +62,9 @@ pub struct AccountConfig {
     /// Where its reads go; `None`: where those of the listener go. Without effect where the listener does not use replicas,
     /// [`ListenerConfig::replica_reads`](super::ListenerConfig).
     pub reads: Option<Reads>,
-    /// How its clients share connections, [`Session`](Mode::Session) or [`Transaction`](Mode::Transaction); `None`: as those of the
-    /// listener. With `Session` its reads go to the primary.
+    /// How its clients share connections; `None`: as those of the listener. With [`Session`](Mode::Session) and [`Pass`](Mode::Pass) its
+    /// reads go to the primary. With `Pass` each client has a server connection of its own from its first command to its end, as with
+    /// `Session`, which is closed behind it and never used for another client; it counts for [`PoolConfig::max`].
     pub mode: Option<Mode>,
 }
 

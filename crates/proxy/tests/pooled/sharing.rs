@@ -7,6 +7,7 @@ use onecopy_mysql::{Config, params};
 use onecopy_proxy::config::Mode;
 
 use crate::common::{Pooled, text};
+use crate::private::until;
 
 #[test]
 fn clients_take_turns_on_one_connection() {
@@ -260,6 +261,8 @@ fn an_account_may_share_connections_in_another_way_than_its_listener() {
     for (listener, account) in [
         (Mode::Transaction, Mode::Session),
         (Mode::Session, Mode::Transaction),
+        (Mode::Transaction, Mode::Pass),
+        (Mode::Session, Mode::Pass),
     ] {
         let pooled = Pooled::start_with(listener, 1, |config| {
             config.listeners[0].pool.wait_timeout = Duration::from_millis(300);
@@ -269,8 +272,8 @@ fn an_account_may_share_connections_in_another_way_than_its_listener() {
         one.run("DO 1").unwrap();
         let asked = other.run("DO 1");
         match account {
-            Mode::Session => assert_eq!(asked.unwrap_err().server().unwrap().code, 1040),
-            _ => drop(asked.unwrap()),
+            Mode::Transaction => drop(asked.unwrap()),
+            _ => assert_eq!(asked.unwrap_err().server().unwrap().code, 1040),
         }
         // Whoever leaves leaves its connection to the next one.
         drop(one);
@@ -279,6 +282,37 @@ fn an_account_may_share_connections_in_another_way_than_its_listener() {
         let end = std::time::Instant::now() + Duration::from_secs(60);
         while !asked(&mut third) {
             assert!(std::time::Instant::now() < end);
+        }
+    }
+}
+
+#[test]
+fn a_connection_of_an_account_that_shares_none_is_closed_behind_its_client() {
+    for listener in [Mode::Transaction, Mode::Session] {
+        let pooled = Pooled::start_with(listener, 2, |config| {
+            config.listeners[0].accounts[0].mode = Some(Mode::Pass);
+        });
+        let mut direct = pooled.direct();
+        let mut ids = Vec::new();
+        for is_in_order in [true, false] {
+            let mut conn = pooled.connect();
+            let id = text(&mut conn, "SELECT CONNECTION_ID()");
+            for _ in 0..3 {
+                assert_eq!(text(&mut conn, "SELECT CONNECTION_ID()"), id);
+            }
+            // It is not as new.
+            conn.run("SET @left_behind = 7").unwrap();
+            if !is_in_order {
+                conn.run("BEGIN").unwrap();
+            }
+            assert!(!ids.contains(&id), "{id} of {ids:?}");
+            drop(conn);
+            let alive =
+                format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id}");
+            until("the end of its connection", || {
+                text(&mut direct, &alive) == "0"
+            });
+            ids.push(id);
         }
     }
 }

@@ -21,8 +21,6 @@ pub enum PoolError {
     NoHealthLogin,
     /// Two accounts have the same user.
     SameUser(String),
-    /// An account has a mode in which its clients would not log in to the proxy.
-    AccountPasses(String),
     /// A setting is for the mode in which sessions share connections between transactions.
     NeedsTransactions {
         /// The key.
@@ -144,10 +142,6 @@ impl ListenerConfig {
         if let Some(twice) = accounts.find(|account| !users.insert(account.user.as_str())) {
             return Some(PoolError::SameUser(twice.user.clone()));
         }
-        let mut accounts = self.accounts.iter();
-        if let Some(passes) = accounts.find(|account| account.mode == Some(Mode::Pass)) {
-            return Some(PoolError::AccountPasses(passes.user.clone()));
-        }
         let mut roles = self.backends.iter().map(|backend| backend.role);
         if self.replica_reads.is_some() && self.mode != Mode::Transaction {
             return Some(PoolError::NeedsTransactions { key: "reads" });
@@ -254,10 +248,6 @@ impl PoolError {
             Self::SameUser(user) => write!(
                 f,
                 "listener '{listener}' has two accounts of user '{user}'; remove one of them"
-            ),
-            Self::AccountPasses(user) => write!(
-                f,
-                "account '{user}' of listener '{listener}' has mode = \"pass\"; use \"session\" or \"transaction\", or a listener of its own"
             ),
             Self::NeedsTransactions { key } => write!(
                 f,

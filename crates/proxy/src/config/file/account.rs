@@ -50,14 +50,8 @@ impl Account {
         if let Some(mode) = self.mode {
             let span = mode.span();
             let mode = Mode::from(mode.into_inner());
-            if !mode.is_pooled() {
-                let message = "an account can't have mode = \"pass\"";
-                return Err(Problem::at(span, message).hint(
-                    "clients of a listener with accounts log in to the proxy: use \"session\" or \"transaction\", or a listener of their own",
-                ));
-            }
-            if mode == Mode::Session && config.reads.is_some() {
-                let message = "`reads` of an account with mode = \"session\" has no effect";
+            if mode.keeps_connection() && config.reads.is_some() {
+                let message = format!("`reads` of an account with mode = \"{mode}\" has no effect");
                 return Err(Problem::at(span, message)
                     .hint("remove one of them: reads go to replicas with mode = \"transaction\""));
             }

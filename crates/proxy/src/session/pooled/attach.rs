@@ -8,6 +8,7 @@ use onecopy_net::evented::{ReadOutcome, Stream};
 use onecopy_wire::{BufferConfig, Buffers};
 
 use super::{IN_TRANSACTION, Pooled, Stage};
+use crate::config::Mode;
 use crate::pooling::connection::Connection;
 use crate::pooling::connections::Connections;
 use crate::pooling::pin::Pin;
@@ -185,7 +186,7 @@ impl Session {
         pooled.hold_until = None;
         pooled.stop_resting();
         pooled.forget_cancel();
-        if !pooled.client.gives_back() {
+        if !pooled.client.gives_back() || pooled.mode == Mode::Pass {
             return context.connections.close(connection);
         }
         connection.status = self.relay.status();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::{Pooled, Stage};
 use crate::backend::Part;
-use crate::config::{Mode, Role};
+use crate::config::Role;
 use crate::failure::Failure;
 use crate::pooling::look::{Kind, Look};
 use crate::session::{Context, End, Phase, Session};
@@ -80,7 +80,7 @@ impl Session {
             return Ok(true);
         }
         let is_attached = matches!(pooled.stage, Stage::Attached);
-        let keeps = pooled.mode == Mode::Session && is_attached && is_idle;
+        let keeps = pooled.mode.keeps_connection() && is_attached && is_idle;
         if keeps && !pooled.is_served() {
             self.settle(context)?;
             return Ok(true);

@@ -20,7 +20,6 @@ use super::Current;
 use super::login::FIRST_ID;
 use super::serve::Begun;
 use super::timeout::QueryTimeout;
-use crate::config::Mode;
 use crate::failure::Failure;
 use crate::kill::{Answer, For};
 use crate::pooling::clients::PooledClient;
@@ -159,7 +158,7 @@ impl Session {
         let Phase::Pooled(pooled) = &self.phase else {
             return None;
         };
-        let keeps_all = pooled.mode == Mode::Session && pooled.reads.is_none();
+        let keeps_all = pooled.mode.keeps_connection() && pooled.reads.is_none();
         let is_kept = keeps_all || pooled.has_state(self.relay.status());
         let connection = pooled.connection.as_ref().filter(|_| is_kept);
         connection.map(|connection| connection.server)

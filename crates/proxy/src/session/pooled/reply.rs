@@ -11,7 +11,6 @@ use super::failover::{fate_of_transaction, may_be_left, may_end_transaction};
 use super::last_result::LastResult;
 use super::told::Told;
 use super::{After, Pooled};
-use crate::config::Mode;
 use crate::failure::{CLOSED, Failure, Reason};
 use crate::pooling::exchange::{Exchange, put_packet};
 use crate::pooling::look::{Kind, Mention};
@@ -207,7 +206,7 @@ impl Session {
             context.connections.hold(context.index);
         }
         // A session leaves a server that is to be left as soon as it can.
-        let stays = pooled.mode != Mode::Transaction && pooled.is_served();
+        let stays = pooled.mode.keeps_connection() && pooled.is_served();
         if pooled.is_kept(status, context.now) || stays {
             return Ok(());
         }
