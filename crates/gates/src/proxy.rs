@@ -11,7 +11,7 @@ use onecopy_proxy::config::{
 };
 use onecopy_proxy::measure::{self, TurnedWorker};
 
-use crate::peer::proxied::{Client, Server, USER, VARIABLES, command};
+use crate::peer::proxied::{Client, SELECT_LARGE, Server, USER, VARIABLES, command};
 use crate::workload::Body;
 
 /// A point select of sysbench.
@@ -141,6 +141,12 @@ pub(crate) enum Case {
     Shared,
     /// The same with a statement that is prepared.
     Executed,
+    /// The same, with a connection that each of them keeps.
+    Kept,
+    /// As `Relay`, with large rows.
+    LargeRelay,
+    /// As `Shared`, with large rows.
+    LargeShared,
     /// They take turns on one connection, and every second one has three variables of its own.
     Differing,
     /// Two at a time, for one connection: one of them waits for the other.
@@ -207,12 +213,13 @@ impl Worker {
 
     fn with(case: Case, change: impl FnOnce(&mut Config)) -> Self {
         let (clients, connections) = match case {
-            Case::Relay => (4, 4),
-            Case::Shared | Case::Executed => (4, 2),
+            Case::Relay | Case::LargeRelay | Case::Kept => (4, 4),
+            Case::Shared | Case::LargeShared | Case::Executed => (4, 2),
             Case::Differing | Case::Waiting => (2, 1),
         };
         let mode = match case {
-            Case::Relay => Mode::Pass,
+            Case::Relay | Case::LargeRelay => Mode::Pass,
+            Case::Kept => Mode::Session,
             _ => Mode::Transaction,
         };
         let mut this = Self::start(mode, connections, change);
@@ -277,7 +284,7 @@ impl Worker {
     /// What goes before: the steady state begins behind it.
     fn prepare(&mut self, case: Case) {
         match case {
-            Case::Executed => {
+            Case::Executed | Case::Kept => {
                 let sql = b"SELECT c FROM sbtest1 WHERE id=?";
                 let prepare = command(CommandByte::STMT_PREPARE, sql);
                 let ids = (0..self.clients.len()).map(|at| {
@@ -297,6 +304,9 @@ impl Worker {
                 self.ask(0, &command(CommandByte::QUERY, set));
             }
             Case::Waiting => self.at_once = 2,
+            Case::LargeRelay | Case::LargeShared => {
+                self.packets = command(CommandByte::QUERY, SELECT_LARGE);
+            }
             Case::Relay | Case::Shared => {}
         }
         let packets = self.packets.clone();

@@ -139,6 +139,12 @@ workloads! {
         proxy::Worker::new(Proxy::Shared);
     "proxy-executed" counted_proxy_executed, "the same, prepared", "0 allocations", WORKER,
         proxy::Worker::new(Proxy::Executed);
+    "proxy-executed-kept" counted_proxy_executed_kept, "the same, where each client keeps its connection: nothing is handed over", "0 allocations", WORKER,
+        proxy::Worker::new(Proxy::Kept);
+    "proxy-relay-large" counted_proxy_relay_large, "proxy-relay with 8 rows of 16 KiB", "0 allocations", SMALL,
+        proxy::Worker::new(Proxy::LargeRelay);
+    "proxy-shared-large" counted_proxy_shared_large, "proxy-shared with 8 rows of 16 KiB", "0 allocations", SMALL,
+        proxy::Worker::new(Proxy::LargeShared);
     "proxy-relay-digests" counted_proxy_relay_digests, "proxy-relay with statements counted by digest", "0 allocations", WORKER,
         proxy::Worker::with_digests(Proxy::Relay, 1_000);
     "proxy-shared-digests" counted_proxy_shared_digests, "proxy-shared with statements counted by digest", "0 allocations", WORKER,

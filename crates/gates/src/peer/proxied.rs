@@ -45,6 +45,11 @@ pub(crate) const VARIABLES: [(&str, &str, &str); 3] = [
     ("wait_timeout", "28800", "3600"),
 ];
 
+/// What is answered with large rows: so many of so many bytes.
+pub(crate) const SELECT_LARGE: &[u8] = b"SELECT pad FROM sbtest1 LIMIT 8";
+const LARGE_ROWS: usize = 8;
+const LARGE_ROW: usize = 16 << 10;
+
 /// Others that are asked for.
 const CHARACTER_SETS: [(&str, &str); 5] = [
     ("autocommit", "ON"),
@@ -64,6 +69,7 @@ struct Replies {
     character_sets: Vec<u8>,
     prepared: Vec<u8>,
     rows: Vec<u8>,
+    large_rows: Vec<u8>,
     binary_rows: Vec<u8>,
 }
 
@@ -172,6 +178,7 @@ impl Replies {
             character_sets: result(1, &[text("utf8mb4,utf8mb4,utf8mb4,utf8mb4_general_ci")]),
             prepared: packets(1, &[prepare_ok, definition(), definition()]),
             rows: result(1, &[text(&"x".repeat(120))]),
+            large_rows: result(1, &vec![long_text(LARGE_ROW); LARGE_ROWS]),
             // A header, no NULL, a text.
             binary_rows: result(1, &[[vec![0, 0], text(&"x".repeat(120))].concat()]),
         }
@@ -186,6 +193,7 @@ impl Replies {
             CommandByte::QUERY if text.starts_with(b"SELECT CONCAT_WS") => &self.character_sets,
             CommandByte::QUERY if text.starts_with(b"SET SESSION") => &self.changed,
             CommandByte::QUERY if text.starts_with(b"SET @@session") => &self.changed,
+            CommandByte::QUERY if text == SELECT_LARGE => &self.large_rows,
             CommandByte::QUERY if text.starts_with(b"SELECT") => &self.rows,
             CommandByte::STMT_CLOSE | CommandByte::QUIT => &[],
             _ => &self.ok,
@@ -262,6 +270,12 @@ fn definition() -> Vec<u8> {
 fn text(text: &str) -> Vec<u8> {
     let len = u8::try_from(text.len()).expect("a short text");
     [&[len], text.as_bytes()].concat()
+}
+
+/// A text of so many bytes, with its length in two.
+fn long_text(len: usize) -> Vec<u8> {
+    let short = u16::try_from(len).expect("a length of two bytes");
+    [&[0xFC], &short.to_le_bytes()[..], &vec![b'x'; len]].concat()
 }
 
 /// A client of the proxy.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use onecopy_mysql_proto::relay::RelayError;
 use onecopy_mysql_proto::{Capabilities, StatusFlags};
 use onecopy_net::evented::{Address, Stream};
 
+use super::exchange::Exchange;
 use super::pool::{Key, Room};
 use super::setup;
 use super::state::{Baseline, State};
@@ -54,9 +56,24 @@ pub(crate) struct Connection {
     pub(crate) moves: u64,
     pub(crate) made: Instant,
     pub(crate) idle_since: Instant,
+    /// The memory of the last exchange of the proxy's own, for the next one.
+    pub(crate) spare: Option<Box<Exchange>>,
 }
 
 impl Connection {
+    /// Begins an exchange of the proxy's own with whole packets, which are about to be sent.
+    pub(crate) fn exchange(&mut self, packets: &[u8]) -> Result<Box<Exchange>, RelayError> {
+        match self.spare.take() {
+            Some(spare) => spare.again(packets),
+            None => Exchange::new(self.capabilities, packets),
+        }
+    }
+
+    /// An exchange is over: the next one needs no memory of its own.
+    pub(crate) fn keep_exchange(&mut self, exchange: Box<Exchange>) {
+        self.spare = Some(exchange).filter(|exchange| exchange.is_reusable());
+    }
+
     /// Whether its server is no MariaDB.
     pub(crate) fn is_mysql(&self) -> bool {
         setup::is_mysql(self.capabilities)

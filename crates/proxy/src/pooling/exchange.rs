@@ -22,8 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) prepared: Option<u32>,
     /// The first column of the last row; empty for NULL.
     pub(crate) value: Option<Vec<u8>>,
-    /// Payloads of OK packets that tell of changes.
-    pub(crate) changes: Vec<Vec<u8>>,
+    /// OK packets that tell of changes.
+    changes: Vec<u8>,
     /// The last command leaves no warnings.
     pub(crate) clears: bool,
 }
@@ -33,15 +33,7 @@ impl Exchange {
     pub(crate) fn new(capabilities: Capabilities, packets: &[u8]) -> Result<Box<Self>, RelayError> {
         let mut relay = Relay::new(capabilities);
         relay.tell_state();
-        let mut left = packets;
-        while !left.is_empty() {
-            let passage = relay.client(left)?;
-            if passage.pass == 0 {
-                break;
-            }
-            left = left.get(passage.pass..).unwrap_or_default();
-        }
-        Ok(Box::new(Self {
+        let mut this = Box::new(Self {
             relay,
             kept: Vec::new(),
             error: None,
@@ -50,7 +42,49 @@ impl Exchange {
             value: None,
             changes: Vec::new(),
             clears: false,
-        }))
+        });
+        this.begin(packets)?;
+        Ok(this)
+    }
+
+    /// Begins as [`new`](Self::new) on the same connection, in the memory of one that [can be used again](Self::is_reusable).
+    pub(crate) fn again(mut self: Box<Self>, packets: &[u8]) -> Result<Box<Self>, RelayError> {
+        // Of the one before.
+        let _ = self.relay.take_warned();
+        self.changes.clear();
+        self.value = None;
+        self.clears = false;
+        self.begin(packets)?;
+        Ok(self)
+    }
+
+    fn begin(&mut self, packets: &[u8]) -> Result<(), RelayError> {
+        let mut left = packets;
+        while !left.is_empty() {
+            let passage = self.relay.client(left)?;
+            if passage.pass == 0 {
+                break;
+            }
+            left = left.get(passage.pass..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Whether the next one on its connection may have its memory: nothing failed, it follows no statement, and takes little.
+    pub(crate) fn is_reusable(&self) -> bool {
+        let has_prepared = self.prepared.is_some() || self.unprepared.is_some();
+        let is_small = self.changes.capacity() <= KEPT;
+        self.is_over() && self.error.is_none() && !has_prepared && is_small
+    }
+
+    /// Payloads of OK packets that tell of changes.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &self.changes[..];
+        std::iter::from_fn(move || {
+            let (payload, behind) = next_payload(rest)?;
+            rest = behind;
+            Some(payload)
+        })
     }
 
     /// Whether all replies have arrived.
@@ -95,8 +129,7 @@ impl Exchange {
                 }) => self.done(command, failed),
                 Some(Event::StateChanged { len }) => {
                     let packet = bytes.get(at..at + len).unwrap_or_default();
-                    let payload = packet.get(HEADER_BYTES..).unwrap_or_default();
-                    self.changes.push(payload.to_vec());
+                    self.changes.extend_from_slice(packet);
                 }
                 Some(_) => {}
                 None if passage.need > 0 => return Ok((at, passage.need)),
@@ -107,7 +140,7 @@ impl Exchange {
     }
 
     fn done(&mut self, command: CommandByte, failed: bool) {
-        let kept = std::mem::take(&mut self.kept);
+        let mut kept = std::mem::take(&mut self.kept);
         let payload = kept.get(HEADER_BYTES..).unwrap_or_default();
         match (failed, payload) {
             (true, _) if command == CommandByte::STMT_PREPARE => {
@@ -124,6 +157,8 @@ impl Exchange {
             (false, [1, ..]) => self.value = last_value(&kept),
             _ => {}
         }
+        kept.clear();
+        self.kept = kept;
     }
 }
 
@@ -131,11 +166,13 @@ impl Exchange {
 fn last_value(reply: &[u8]) -> Option<Vec<u8>> {
     let mut packets = Vec::new();
     let mut rest = reply;
-    while let Some((&[a, b, c, _], behind)) = rest.split_first_chunk::<HEADER_BYTES>() {
-        let len = u32::from_le_bytes([a, b, c, 0]) as usize;
-        let payload = behind.get(..len)?;
+    while let Some((payload, behind)) = next_payload(rest) {
         packets.push(payload);
-        rest = behind.get(len..)?;
+        rest = behind;
+    }
+    // A part of a packet is none.
+    if rest.len() >= HEADER_BYTES {
+        return None;
     }
     let row = packets.iter().rev().nth(1)?;
     match row.split_first() {
@@ -148,6 +185,12 @@ fn last_value(reply: &[u8]) -> Option<Vec<u8>> {
         Some((&len, text)) if usize::from(len) == text.len() => Some(text.to_vec()),
         _ => None,
     }
+}
+
+/// The payload of the first packet, and what is behind it; `None` where it is not whole.
+fn next_payload(packets: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&[a, b, c, _], behind) = packets.split_first_chunk::<HEADER_BYTES>()?;
+    behind.split_at_checked(u32::from_le_bytes([a, b, c, 0]) as usize)
 }
 
 /// Appends a packet.
@@ -226,5 +269,43 @@ mod tests {
         let err = packet(1, b"\xFF\x19\x04#42000Unknown database");
         assert_eq!(exchange.feed(&err).unwrap(), (err.len(), 0));
         assert_eq!(exchange.error(), Some(&err[HEADER_BYTES..]));
+    }
+
+    #[test]
+    fn an_exchange_that_is_over_leaves_nothing_to_the_next_one() {
+        let mut out = Vec::new();
+        put_packet(&mut out, CommandByte::QUERY, b"SELECT 42");
+        let mut exchange = Exchange::new(CAPABILITIES, &out).unwrap();
+        assert!(!exchange.is_reusable());
+        let definition = [&[3][..], b"def", &[0; 20]].concat();
+        // Two warnings.
+        let reply = [
+            packet(1, &[1]),
+            packet(2, &definition),
+            packet(3, &[2, b'4', b'2']),
+            packet(4, &[0xFE, 0, 0, 2, 0, 2, 0]),
+        ]
+        .concat();
+        assert_eq!(exchange.feed(&reply).unwrap(), (reply.len(), 0));
+        assert_eq!(exchange.value.as_deref(), Some(&b"42"[..]));
+        assert!(exchange.is_reusable());
+        let mut out = Vec::new();
+        put_packet(&mut out, CommandByte::QUERY, b"SET a = 1");
+        let mut exchange = exchange.again(&out).unwrap();
+        assert!(!exchange.is_over() && exchange.value.is_none());
+        let ok = packet(1, &[0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(exchange.feed(&ok).unwrap(), (ok.len(), 0));
+        assert!(exchange.is_over() && !exchange.leaves_warnings());
+        // What fails is not used again, nor what has prepared something.
+        let mut exchange = exchange.again(&out).unwrap();
+        let err = packet(1, b"\xFF\x19\x04#42000no such variable");
+        exchange.feed(&err).unwrap();
+        assert!(exchange.is_over() && !exchange.is_reusable());
+        let mut out = Vec::new();
+        put_packet(&mut out, CommandByte::STMT_PREPARE, b"SELECT 1");
+        let mut exchange = Exchange::new(CAPABILITIES, &out).unwrap();
+        let prepared = packet(1, &[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        exchange.feed(&prepared).unwrap();
+        assert!(exchange.is_over() && !exchange.is_reusable());
     }
 }

@@ -98,6 +98,11 @@ fn a_server_that_reports_no_changes_is_refused_and_works_on_a_pass_listener() {
     // As after a switch to another one.
     relay.is_untracked.store(true, SeqCst);
     front.end_connections();
+    // The way there takes its time.
+    until("the end of the connections", || {
+        let pools = front.proxy.snapshot(false).pools;
+        pools.iter().all(|pool| pool.connections == 0)
+    });
     assert_refused(&one.run("SELECT 1").unwrap_err());
     relay.is_untracked.store(false, SeqCst);
     until("the next try", || one.run("SELECT 1").is_ok());

@@ -14,7 +14,7 @@ use super::reply::is_statement;
 use super::serve::Begun;
 use super::{After, Current, Pooled, Stage};
 use crate::failure::Failure;
-use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::exchange::put_packet;
 use crate::pooling::held::LockCall;
 use crate::pooling::look::{self, Mention, Reading};
 use crate::pooling::pin::Pin;
@@ -418,7 +418,8 @@ impl Session {
         // MySQL clears them at each statement.
         last.has_own_diagnostics &= !(last.has_diagnostics && connection.is_mysql());
         let sent = ahead.get(closes..).unwrap_or_default();
-        let mut own = Exchange::new(connection.capabilities, sent)
+        let mut own = connection
+            .exchange(sent)
             .map_err(|_| Failure::replay("its commands can't be followed"))?;
         own.clears = clears;
         *exchange = Some(own);

@@ -154,6 +154,7 @@ impl Connecting {
             moves,
             made,
             idle_since: now,
+            spare: None,
         })
     }
 

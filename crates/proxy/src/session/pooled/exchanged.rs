@@ -74,7 +74,7 @@ impl Session {
                 }
             }
             After::Ended => {
-                for payload in &exchange.changes {
+                for payload in exchange.changes() {
                     pooled.note_payload(payload);
                 }
                 pooled.end_characteristics(exchange.status());
@@ -82,7 +82,7 @@ impl Session {
             }
             After::Status => {
                 pooled.may_be_in_transaction = false;
-                for payload in &exchange.changes {
+                for payload in exchange.changes() {
                     pooled.note_payload(payload);
                 }
                 if let Some(connection) = &mut pooled.connection {
@@ -97,7 +97,7 @@ impl Session {
                 if pooled.wanted.schema() != schema.as_deref() {
                     pooled.wanted = Arc::new(pooled.wanted.with_schema(schema));
                 }
-                for payload in &exchange.changes {
+                for payload in exchange.changes() {
                     pooled.note_payload(payload);
                 }
                 if let Some(connection) = &mut pooled.connection {
@@ -123,6 +123,11 @@ impl Session {
                 }
                 pooled.has_insert_id = false;
             }
+        }
+        if let Phase::Pooled(pooled) = &mut self.phase
+            && let Some(connection) = &mut pooled.connection
+        {
+            connection.keep_exchange(exchange);
         }
         // Where the next command waits, it goes on by itself.
         if !matches!(after, After::Reply | After::Command | After::Ended) {

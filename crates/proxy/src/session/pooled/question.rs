@@ -69,7 +69,10 @@ impl Pooled {
         for sql in questions {
             put_packet(&mut self.ahead, CommandByte::QUERY, sql);
         }
-        self.exchange = Exchange::new(connection.capabilities, &self.ahead).ok();
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        self.exchange = connection.exchange(&self.ahead).ok();
         self.after = after;
         self.last.is_here = false;
     }

@@ -313,11 +313,11 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(None);
         };
-        let Some(connection) = &pooled.connection else {
+        let Some(connection) = &mut pooled.connection else {
             return Ok(None);
         };
         put_packet(&mut pooled.ahead, CommandByte::QUERY, sql);
-        pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+        pooled.exchange = connection.exchange(&pooled.ahead).ok();
         pooled.after = after;
         pooled.last.is_here = false;
         self.send_ahead(context)?;

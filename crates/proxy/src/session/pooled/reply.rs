@@ -12,7 +12,7 @@ use super::last_result::LastResult;
 use super::told::Told;
 use super::{After, Pooled};
 use crate::failure::{CLOSED, Failure, Reason};
-use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::exchange::put_packet;
 use crate::pooling::look::{Kind, Mention};
 use crate::pooling::pin::Pin;
 use crate::pooling::setup;
@@ -153,7 +153,7 @@ impl Session {
                 let capabilities = connection.capabilities;
                 setup::put_trackers(&mut pooled.ahead, capabilities, connection.key.part);
                 put_packet(&mut pooled.ahead, CommandByte::QUERY, b"SELECT DATABASE()");
-                pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+                pooled.exchange = connection.exchange(&pooled.ahead).ok();
                 pooled.after = After::Trackers;
             }
         }

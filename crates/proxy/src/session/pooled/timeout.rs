@@ -23,7 +23,7 @@ use super::left_out::answer_to_come;
 use super::{After, Pooled, Stage};
 use crate::config::HealthLogin;
 use crate::kill::{For, Job, Login};
-use crate::pooling::exchange::{Exchange, put_packet};
+use crate::pooling::exchange::put_packet;
 use crate::registry::Whose;
 use crate::session::{Context, End, Phase, Session, Status};
 
@@ -297,12 +297,12 @@ impl Session {
             Cancel::Asked { .. } => return Ok(true),
             Cancel::Sent { .. } => {}
         }
-        let Some(connection) = &pooled.connection else {
+        let Some(connection) = &mut pooled.connection else {
             return Ok(false);
         };
         // A statement takes the mark that a late one has left.
         put_packet(&mut pooled.ahead, CommandByte::QUERY, b"DO 0");
-        pooled.exchange = Exchange::new(connection.capabilities, &pooled.ahead).ok();
+        pooled.exchange = connection.exchange(&pooled.ahead).ok();
         pooled.after = After::Barrier;
         timeout.cancel = Cancel::None;
         // It overwrites what the statement has left.
