@@ -150,6 +150,13 @@ impl<'a> SessionTrack<'a> {
     }
 
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        // MariaDB 10.11, while the schema has a character set of two or four bytes: one or three zeros too many are before the size.
+        let rest = reader.clone().rest();
+        if let [0, _, ..] = rest {
+            for _ in rest.iter().take(3).take_while(|byte| **byte == 0) {
+                reader.u8("padding")?;
+            }
+        }
         Ok(Self(reader.lenenc_bytes("session state")?))
     }
 

@@ -4,7 +4,7 @@ use onecopy_mysql::{Config, Done, StatusFlags, TransactionBegin, params};
 use onecopy_mysql_proto::packet::SessionChange;
 
 use super::Connection;
-use crate::common::{database, url, urls, with_option};
+use crate::common::{database, number, url, urls, with_option};
 
 #[tokio::test]
 async fn a_session_knows_its_server() {
@@ -82,6 +82,24 @@ async fn a_database_is_used_from_then_on() {
         text(&mut conn, "SELECT DATABASE()").await,
         "information_schema"
     );
+}
+
+/// MariaDB 10.11 writes what has changed in another way there.
+#[tokio::test]
+async fn a_database_of_wide_characters_is_used_as_others_are() {
+    let mut conn = wait!(Connection::connect(&url())).unwrap();
+    for charset in ["ucs2", "utf16", "utf32"] {
+        let database = format!("wide_{charset}_{}", number());
+        let create = format!("CREATE DATABASE {database} CHARACTER SET {charset}");
+        wait!(conn.run(create)).unwrap();
+        wait!(conn.use_database(&database)).unwrap();
+        wait!(conn.run("SET time_zone = '+03:00'")).unwrap();
+        wait!(conn.run(format!("USE {database}"))).unwrap();
+        wait!(conn.run("BEGIN")).unwrap();
+        wait!(conn.run("COMMIT")).unwrap();
+        assert_eq!(text(&mut conn, "SELECT DATABASE()").await, database);
+        wait!(conn.run(format!("DROP DATABASE {database}"))).unwrap();
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,35 @@ fn variables_and_the_schema_are_each_sessions_own() {
     }
 }
 
+/// While the schema is one of these, MariaDB 10.11 writes what has changed in another way.
+#[test]
+fn schemas_of_wide_characters_are_each_sessions_own() {
+    for charset in ["ucs2", "utf16", "utf32"] {
+        let pooled = Pooled::start(Mode::Transaction, 1);
+        let (mut one, mut other) = (pooled.connect(), pooled.connect());
+        let schema = format!("pooled_{charset}");
+        let create = format!("CREATE DATABASE IF NOT EXISTS {schema} CHARACTER SET {charset}");
+        one.run(create).unwrap();
+        one.run(format!("USE {schema}")).unwrap();
+        one.run("SET time_zone = '+03:00'").unwrap();
+        for _ in 0..3 {
+            assert_ne!(text(&mut other, "SELECT DATABASE()"), schema);
+            assert_ne!(text(&mut other, "SELECT @@time_zone"), "+03:00");
+            assert_eq!(text(&mut one, "SELECT DATABASE()"), schema);
+            assert_eq!(text(&mut one, "SELECT @@time_zone"), "+03:00");
+            one.run("BEGIN").unwrap();
+            one.run("COMMIT").unwrap();
+        }
+        one.run("USE information_schema").unwrap();
+        assert_ne!(text(&mut other, "SELECT DATABASE()"), schema);
+        assert_eq!(text(&mut one, "SELECT DATABASE()"), "information_schema");
+        pooled
+            .direct()
+            .run(format!("DROP DATABASE {schema}"))
+            .unwrap();
+    }
+}
+
 /// Servers report the character set, and not the collation that comes with it.
 #[test]
 fn an_empty_schema_at_the_login_is_none() {

@@ -13,6 +13,18 @@ const SCHEMA_CHANGED: &str = "
     00                         no info
     07 01 05 04 74 65 73 74    schema: test";
 
+/// Captured from MariaDB 10.11.19 after `USE d1`, whose character set is ucs2, and after `USE d4`, whose is utf32.
+const WIDE_SCHEMAS: [(&str, &[u8]); 2] = [
+    (
+        "00 00 00 02 40 00 00 00 00 08 01 03 02 64 31 02 01 31",
+        b"d1",
+    ),
+    (
+        "00 00 00 02 40 00 00 00 00 00 00 08 01 03 02 64 34 02 01 31",
+        b"d4",
+    ),
+];
+
 /// Captured from MariaDB 10.11.19 after `insert into t(v) values('a'),('b')`.
 const INSERTED: &str = "
     00
@@ -37,6 +49,27 @@ fn a_login_reports_the_schema() {
     let mut out = Vec::new();
     ok.encode(OkHeader::Ok, TRACK, &mut out);
     assert_eq!(out, payload);
+}
+
+#[test]
+fn zeros_in_front_of_the_state_are_passed_over() {
+    for (packet, schema) in WIDE_SCHEMAS {
+        let payload = hex(packet);
+        let ok = OkPacket::decode(&payload, TRACK).unwrap();
+        let changes: Result<Vec<_>, _> = ok.session_track.iter().collect();
+        let expected = [
+            SessionChange::Schema(schema),
+            SessionChange::StateChange(true),
+        ];
+        assert_eq!(changes.unwrap(), expected);
+    }
+    // Four are too many, and so is one with something else behind it.
+    for packet in [
+        "00 00 00 02 40 00 00 00 00 00 00 00 08 01 03 02 64 34 02 01 31",
+        "00 00 00 02 40 00 00 00 00 07 01 03 02 64 31 02 01 31",
+    ] {
+        assert!(OkPacket::decode(&hex(packet), TRACK).is_err());
+    }
 }
 
 #[test]

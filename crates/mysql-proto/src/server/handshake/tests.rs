@@ -276,8 +276,9 @@ fn who_knows_the_password_may_still_be_refused() {
 
 /// What the server says to a client with [`PASSWORD`] whose account has another one, once it is looked at again with these.
 fn looked_at_again(plugin: Plugin, passwords: &[&str]) -> HandshakeReply {
-    let config = crate::server::testing::server_config(OFFERED, plugin);
-    let mut pair = pair(plugin, 0, 1);
+    let greeted = Plugin::NativePassword;
+    let config = crate::server::testing::server_config(OFFERED, greeted);
+    let mut pair = pair(greeted, 0, 1);
     pair.server = ServerHandshake::new(config, ServerLimits::default()).with_confirmation();
     let mut passwords = passwords.iter();
     loop {
