@@ -303,7 +303,7 @@ def killed_session(server, proxy):
 # Where clients share connections: what has to be the same is what a single program sees. How a listener is changed and ended is not
 # another for them.
 POOLED = ["mariadb", "mysql", "mariadb-dump", "load-data-local", "PyMySQL", "mysql-connector-python", "mysql2", "go-sql-driver",
-          "killed-client", "sysbench", "large", "own-client", "killed-session", "binlog"]
+          "killed-client", "sysbench", "large", "own-client", "killed-session", "binlog", "reload", "certificates", "drain"]
 
 CASES = {
     "mariadb": mariadb,

@@ -2,7 +2,7 @@
 import contextlib, copy, pathlib, re, signal, socket, ssl, struct, subprocess, tempfile, threading, time
 
 import tools
-from front import PATIENCE, Configured, until
+from front import PATIENCE, Configured, sharing, until
 from ledger import OUTSIDE, Ledger, counted, expect
 from tools import Failure
 
@@ -97,24 +97,25 @@ class Client:
         self.process.wait()
 
 
-def reload(server, _):
+def reload(server, before):
     """The file changes and SIGHUP is sent, while transactions run and clients come and go."""
     with folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
-        listeners, tables = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]}], {"": {}, "health": {}, "drain": {}}
+        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]} | sharing(server, before.mode)]
+        tables = {"": {}, "health": {}, "drain": {}}
         Ledger.prepare(server)
         proxy = stack.enter_context(Configured(path, listeners, tables))
         seconds = 15 * server.seconds
         sysbench = stack.enter_context(Sysbench(server, proxy.port, seconds))
         ledger = stack.enter_context(Ledger(server, proxy.port, path, seconds, clients=8, reconnect_after=5))
         progress(ledger)
-        second = {"name": "second", "listen": str(path / "second"), "backends": [backend(server, "socket")]}
+        second = {"name": "second", "listen": str(path / "second"), "backends": [backend(server, "socket")]} | sharing(server, before.mode)
         front = listeners[0]
         changes = [
             ("max-connections: 100000 -> 1000", lambda: tables[""].update({"max-connections": 1000})),
             ("max-user-connections: any number -> 500", lambda: front.update({"max-user-connections": 500})),
             ("idle-timeout: off -> 600s", lambda: front.update({"idle-timeout": "10m"})),
-            ("handshake-timeout: 10s -> 30s", lambda: front.update({"handshake-timeout": "30s"})),
+            (r"handshake-timeout: \d+s -> 30s", lambda: front.update({"handshake-timeout": "30s"})),
             ("keepalive: 60s -> 10s", lambda: front.update({"keepalive": "10s"})),
             ("queue-timeout: 0ns -> 5s", lambda: tables[""].update({"queue-timeout": "5s"})),
             (r"memory: \d+ -> 33554432", lambda: tables[""].update({"memory": "32MiB"})),
@@ -171,7 +172,7 @@ def progress(ledger, transfers=30):
         raise Failure("the transfers were over before the changes were: give them more time, with --seconds")
 
 
-def certificates(server, _):
+def certificates(server, before):
     """Certificates are replaced on disk, while TLS sessions work and new ones are made all the time."""
     with folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
@@ -184,7 +185,7 @@ def certificates(server, _):
         for ending in ["pem", "key"]:
             (path / {"pem": "client-cert.pem", "key": "client-key.pem"}[ending]).write_bytes((path / f"authority-0.{ending}").read_bytes())
         tls = {"certificate": "server.pem", "key": "server.key", "required": True}
-        listeners = [{"name": "front", "listen": "127.0.0.1:0", "tls": tls, "backends": [backend(server)]}]
+        listeners = [{"name": "front", "listen": "127.0.0.1:0", "tls": tls, "backends": [backend(server)]} | sharing(server, before.mode)]
         tables = {"": {"certificate-interval": "100ms"}}
         Ledger.prepare(server)
         proxy = stack.enter_context(Configured(path, listeners, tables))
@@ -258,18 +259,21 @@ def presented(port, authority):
             return None
 
 
-def drain(server, _):
+def drain(server, before):
     """A proxy is stopped under load while another takes its place; a backend goes from the file; an administrator drains."""
-    return "; ".join([replaced(server), removed(server), ordered(server)])
+    mode = before.mode
+    # Where connections are shared sessions are on no backend while they do nothing.
+    parts = [removed(server)] if mode == "pass" else []
+    return "; ".join([replaced(server, mode), *parts, ordered(server, mode)])
 
 
-def replaced(server):
+def replaced(server, mode):
     """SIGTERM: health first, sessions at the end of their transactions, the rest at the deadline. The next one serves meanwhile."""
     with folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
         wait, timeout = 2, 6
         tables = {"drain": {"wait": f"{wait}s", "timeout": f"{timeout}s"}}
-        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]}]
+        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]} | sharing(server, mode)]
         Ledger.prepare(server)
         server.sql(server.port, "DROP TABLE IF EXISTS held; CREATE TABLE held (a INT) ENGINE = InnoDB", server.database)
         first = stack.enter_context(Configured(path, listeners, tables, "first"))
@@ -347,7 +351,7 @@ def removed(server):
         proxy = stack.enter_context(Configured(path, listeners, tables))
         ledger = stack.enter_context(Ledger(server, proxy.port, path, 8 * server.seconds))
         progress(ledger, 100)
-        sessions = lambda: {row[1]: int(row[6]) for row in servers(proxy)}
+        sessions = lambda: {row[1]: int(row[10]) for row in servers(proxy)}
         if sessions() != {"tcp": 6, "socket": 6}:
             raise Failure(f"12 clients are spread as {sessions()}")
         with Client(server, proxy.port) as open_one, Client(server, proxy.port) as other:
@@ -355,7 +359,7 @@ def removed(server):
                 client.ask("BEGIN; SELECT 'in it'", "in it")
             listeners[0]["backends"] = both[:1]
             proxy.put(listeners, tables)
-            proxy.reload("backend 'socket' is gone")
+            proxy.reload("backend 'socket' was removed")
             progress(ledger, 100)
             # Neither of them has left; one of them is on the backend that is gone.
             for client in [open_one, other]:
@@ -382,11 +386,11 @@ def servers(proxy):
     return proxy.administer("SHOW SERVERS")
 
 
-def ordered(server):
+def ordered(server, mode):
     """DRAIN by an administrator: all sessions end, no new ones are accepted, and the process stays until it is stopped."""
     with folder() as name, contextlib.ExitStack() as stack:
         path = pathlib.Path(name)
-        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]}]
+        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": [backend(server)]} | sharing(server, mode)]
         proxy = stack.enter_context(Configured(path, listeners))
         idle = stack.enter_context(Client(server, proxy.port))
         proxy.administer("DRAIN")
