@@ -300,8 +300,7 @@ def killed_session(server, proxy):
     return "ended by the server while idle, in a transaction, in a statement; and where there is no server"
 
 
-# Where clients share connections: what has to be the same is what a single program sees. How a listener is changed and ended is not
-# another for them.
+# All but `compressed`: shared connections are not compressed.
 POOLED = ["mariadb", "mysql", "mariadb-dump", "load-data-local", "PyMySQL", "mysql-connector-python", "mysql2", "go-sql-driver",
           "killed-client", "sysbench", "large", "own-client", "killed-session", "binlog", "reload", "certificates", "drain"]
 

@@ -262,7 +262,7 @@ def presented(port, authority):
 def drain(server, before):
     """A proxy is stopped under load while another takes its place; a backend goes from the file; an administrator drains."""
     mode = before.mode
-    # Where connections are shared sessions are on no backend while they do nothing.
+    # It counts sessions by backend, which those that share connections have only while they work.
     parts = [removed(server)] if mode == "pass" else []
     return "; ".join([replaced(server, mode), *parts, ordered(server, mode)])
 

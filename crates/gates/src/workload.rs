@@ -163,7 +163,7 @@ workloads! {
         proxy::Worker::with_traces(Proxy::Shared, false);
     "proxy-shared-traced" counted_proxy_shared_traced, "proxy-shared with a trace of each statement, which is handed over, not sent", "", WORKER,
         proxy::Worker::with_traces(Proxy::Shared, true);
-    "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "", WORKER,
+    "proxy-differing" counted_proxy_differing, "2 clients in turn on one connection, of which one has three variables", "0 allocations", WORKER,
         proxy::Worker::new(Proxy::Differing);
     "proxy-waiting" counted_proxy_waiting, "2 point selects at once on one connection: one waits for the other", "0 allocations", WORKER,
         proxy::Worker::new(Proxy::Waiting);

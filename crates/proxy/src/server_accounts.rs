@@ -70,10 +70,16 @@ fn read_again(running: &Weak<Running>, mut readings: HashMap<String, Reading>) {
         let Some(running) = running.upgrade() else {
             return;
         };
-        wait = match running.is_draining() {
-            true => LOOK,
-            false => read_all(&running, &mut readings),
-        };
+        if !running.is_draining() {
+            wait = read_all(&running, &mut readings);
+            continue;
+        }
+        wait = LOOK;
+        // Nothing is read any more, and nobody is to wait for it.
+        for listener in &running.in_force().listeners {
+            listener.account_reading.begin();
+            listener.account_reading.end();
+        }
     }
 }
 

@@ -64,7 +64,7 @@ pub struct AccountConfig {
     pub reads: Option<Reads>,
     /// How its clients share connections; `None`: as those of the listener. With [`Session`](Mode::Session) and [`Pass`](Mode::Pass) its
     /// reads go to the primary. With `Pass` each client has a server connection of its own from its first command to its end, as with
-    /// `Session`, which is closed behind it and never used for another client; it counts for [`PoolConfig::max`].
+    /// `Session`, which is closed when the client disconnects; it counts for [`PoolConfig::max`].
     pub mode: Option<Mode>,
 }
 

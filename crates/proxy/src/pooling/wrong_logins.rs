@@ -1,7 +1,7 @@
 //! Wrong passwords, and how long the next answer takes.
 //!
 //! Who guesses learns at most one answer in a while: the answers to one user's logins from one address come one after the other, each
-//! a delay behind the one before, whether it is OK or an error. More logins at a time do not help, nor does leaving before the answer.
+//! a delay behind the one before, whether it is OK or an error; where accounts are read from a server first, an error may come later. More logins at a time do not help, nor does leaving before the answer.
 //! Other users, and the same user from other addresses, are not held up.
 
 use std::collections::HashMap;
@@ -123,6 +123,15 @@ impl WrongLogins {
         }
         self.len.store(by_pair.len(), Relaxed);
         answer
+    }
+
+    /// A password that was counted as wrong is right after all: what was wrong before is forgotten. Its answer keeps its time.
+    pub(crate) fn forgive(&self, pair: Pair) {
+        self.counts.wrong.fetch_sub(1, Relaxed);
+        let mut by_pair = self.by_pair.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = by_pair.get_mut(&pair.0) {
+            entry.count = 0;
+        }
     }
 
     fn answer(&self, at: Instant, now: Instant) -> Answer {

@@ -37,6 +37,7 @@ mod serve;
 mod statement;
 mod timeout;
 mod told;
+mod verdict;
 mod warm_up;
 
 use std::sync::Arc;

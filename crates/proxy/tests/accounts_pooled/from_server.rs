@@ -1,11 +1,13 @@
 //! Accounts that are read from the server.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use onecopy_mysql::blocking::Connection;
 use onecopy_net::Endpoint;
 use onecopy_proxy::config::{AccountConfig, BackendConfig, Config, HealthLogin, Secret};
-use onecopy_testkit::server::Server;
+use onecopy_testkit::server::{Server, ServerKind, lacks};
 
 use crate::common::{connect, known, loopback, pooled_with, said, until, user};
 use crate::hashes::{hashed, login};
@@ -109,6 +111,41 @@ fn the_first_login_with_a_new_password_is_let_in() {
     assert!(accounts_of(&front, "read_unknown").is_empty());
 }
 
+/// A login of this user with a response to no nonce, laid out after MariaDB's page of the handshake response.
+fn guess(user: &str) -> Vec<u8> {
+    // CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH; packets of 16 MiB; utf8mb4.
+    let mut payload = vec![0, 0x82, 0x08, 0, 0, 0, 0, 1, 45];
+    payload.extend([0; 23]);
+    payload.extend(user.as_bytes());
+    payload.extend([0, 20]);
+    payload.extend([7; 20]);
+    payload.extend(b"mysql_native_password\0");
+    let len = u8::try_from(payload.len()).unwrap();
+    [&[len, 0, 0, 1], &payload[..]].concat()
+}
+
+#[test]
+fn who_guesses_and_leaves_while_accounts_are_read_has_had_its_guess() {
+    if sides().server.kind() == ServerKind::MySql {
+        return lacks("mysql_native_password", "an account has another plugin");
+    }
+    hashed("read_guessed", "secret");
+    let front = front(SELDOM, |_| {});
+    assert_in(&front, "read_guessed", "secret");
+    let address = front.proxy.tcp_address().unwrap();
+    for _ in 0..5 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // So that nothing that it has not read resets the connection.
+        stream.read_exact(&mut [0; 4]).unwrap();
+        stream.write_all(&guess("read_guessed")).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let since = Instant::now();
+    assert_in(&front, "read_guessed", "secret");
+    assert!(since.elapsed() >= Duration::from_millis(250));
+}
+
 #[test]
 fn a_change_of_user_knows_new_passwords_too() {
     for name in ["read_changed_from", "read_changed_to"] {
@@ -122,7 +159,7 @@ fn a_change_of_user_knows_new_passwords_too() {
 }
 
 #[test]
-fn who_has_a_wrong_password_does_not_wait_for_a_server_that_hangs() {
+fn a_wrong_password_is_refused_although_the_server_hangs() {
     let mut server = Server::start().unwrap();
     let front = front(SELDOM, |config| {
         config.health.login = Some(HealthLogin {

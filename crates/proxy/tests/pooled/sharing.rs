@@ -7,7 +7,7 @@ use onecopy_mysql::{Config, params};
 use onecopy_proxy::config::Mode;
 
 use crate::common::{Pooled, text};
-use crate::private::until;
+use crate::private::{Front, until};
 
 #[test]
 fn clients_take_turns_on_one_connection() {
@@ -315,4 +315,21 @@ fn a_connection_of_an_account_that_shares_none_is_closed_behind_its_client() {
             ids.push(id);
         }
     }
+}
+
+#[test]
+fn the_server_is_told_when_such_a_connection_ends() {
+    let front = Front::start(|listener| listener.accounts[0].mode = Some(Mode::Pass));
+    let before = front.counted("Aborted_clients");
+    for _ in 0..3 {
+        let mut conn = front.connect();
+        conn.run("SET @left_behind = 7").unwrap();
+        conn.close().unwrap();
+    }
+    let mut direct = front.direct();
+    let count = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'";
+    until("the end of the connections", || {
+        text(&mut direct, count) == "0"
+    });
+    assert_eq!(front.counted("Aborted_clients"), before);
 }

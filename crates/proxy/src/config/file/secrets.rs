@@ -43,14 +43,16 @@ pub(super) fn public_key(
 pub(super) fn plugins(names: &Spanned<Vec<String>>) -> Result<PluginSet, Problem> {
     let known = || Plugin::ALL.map(Plugin::name).join(", ");
     if names.get_ref().is_empty() {
-        let problem = Problem::at(names.span(), "no plugin is left to log in with");
-        return Err(problem.hint(format!("name some of {}", known())));
+        let problem = Problem::at(names.span(), "`auth-plugins` is empty");
+        return Err(problem.hint(format!("name one or more of {}", known())));
     }
     let mut allowed = PluginSet::empty();
     for name in names.get_ref() {
         let Some(plugin) = Plugin::from_name(name.as_bytes()) else {
-            let message = format!("`{name}` is no authentication plugin");
-            return Err(Problem::at(names.span(), message).hint(format!("they are {}", known())));
+            let message = format!("`{name}` is not a supported authentication plugin");
+            return Err(
+                Problem::at(names.span(), message).hint(format!("use one or more of {}", known()))
+            );
         };
         allowed |= plugin.into();
     }

@@ -917,11 +917,12 @@ fn plugins_are_named_and_unknown_ones_are_said() {
         .unwrap_err()
         .to_string();
     assert!(
-        told.contains(":5:") && told.contains("`auth_gssapi_client` is no authentication plugin"),
+        told.contains(":5:")
+            && told.contains("`auth_gssapi_client` is not a supported authentication plugin"),
         "{told}"
     );
     let told = parse("[]").unwrap_err().to_string();
-    assert!(told.contains("no plugin is left"), "{told}");
+    assert!(told.contains("`auth-plugins` is empty"), "{told}");
 }
 
 #[test]

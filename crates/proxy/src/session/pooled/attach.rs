@@ -186,7 +186,8 @@ impl Session {
         pooled.hold_until = None;
         pooled.stop_resting();
         pooled.forget_cancel();
-        if !pooled.client.gives_back() || pooled.mode == Mode::Pass {
+        let shares_none = pooled.mode == Mode::Pass;
+        if !pooled.client.gives_back() {
             return context.connections.close(connection);
         }
         connection.status = self.relay.status();
@@ -196,7 +197,7 @@ impl Session {
         let mut stream = peer.stream;
         let is_lost = is_lost || may_have_more && !is_quiet(&mut stream);
         connection.stream = Some(stream);
-        if is_lost {
+        if is_lost || shares_none {
             return context.connections.close(connection);
         }
         self.give_back(connection, is_marked, context);

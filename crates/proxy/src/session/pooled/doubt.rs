@@ -11,11 +11,8 @@ use super::login::State;
 use crate::failure::Failure;
 use crate::session::{Context, End, Phase, Session};
 
-/// Nobody waits longer for the server.
-const LONGEST: Duration = Duration::from_secs(2);
-
-/// When it is looked again whether the accounts were read.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Nobody waits longer for the server. Shorter than the connect timeouts of clients.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// What is done about a wrong password.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,12 +49,14 @@ impl Session {
                 login.deadline += LONGEST;
             }
         }
-        login.hold_until(context.now + LOOK_AGAIN);
+        // The worker looks again when it looks at the time, four times a second.
+        login.hold_until(context.now + Duration::from_millis(1));
         true
     }
 
     /// What the client has sent is not what the account has; `false` while that is looked into.
     pub(super) fn deny(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        self.count_wrong(context)?;
         let is_first = match &self.phase {
             Phase::PooledLogin(login) => login.doubt != Doubt::Over,
             _ => false,

@@ -21,11 +21,10 @@ use super::facts::Asking;
 use crate::backend::{Backend, Part};
 use crate::failure::{Failure, NO_ANSWER, Reason};
 use crate::listener::Listener;
-use crate::pooling::accounts::Proof;
 use crate::pooling::clients::PooledClient;
 use crate::pooling::facts::Facts;
 use crate::pooling::password_checks::Outcome;
-use crate::pooling::wrong_logins::{Answer, Pair};
+use crate::pooling::wrong_logins::Answer;
 use crate::session::address::ClientAddress;
 use crate::session::login::after;
 use crate::session::login::half::Half;
@@ -55,11 +54,13 @@ pub(in crate::session) struct PooledLogin {
     /// Of a session that was logged in.
     is_again: bool,
     /// Nothing is sent before: the answer to somebody who has sent wrong passwords, or where too many connections were made lately.
-    held_until: Option<Instant>,
+    pub(super) held_until: Option<Instant>,
     /// The password that it has sent is being checked.
     checking: Option<Outcome>,
     /// It was not right.
     pub(super) doubt: Doubt,
+    /// When a wrong password is answered, once it was counted.
+    pub(super) counted: Option<Answer>,
     pub(super) asking: Option<Box<Asking>>,
     /// Backends that were asked what they are like and did not do, and why the last one did not.
     pub(super) tried: Vec<Arc<Backend>>,
@@ -104,6 +105,7 @@ impl PooledLogin {
             held_until: None,
             checking: None,
             doubt: Doubt::None,
+            counted: None,
             asking: None,
             tried: Vec::new(),
             reason: String::new(),
@@ -436,10 +438,15 @@ impl Session {
             }
         };
         if !is_right {
+            self.count_wrong(context)?;
+            let was_known = self.listener.accounts.find(&self.user).is_some();
             if self.waits_for_accounts(context) {
                 return Ok(false);
             }
-            if self.listener.accounts.stored(&self.user) != stored {
+            let accounts = &self.listener.accounts;
+            // A user that does not exist has another hash after each reading: that is no reason.
+            let is_known = was_known || accounts.find(&self.user).is_some();
+            if is_known && accounts.stored(&self.user) != stored {
                 return self.check_password_again();
             }
         }
@@ -462,64 +469,6 @@ impl Session {
             login.checking = None;
         }
         Ok(true)
-    }
-
-    /// The password is right or wrong. Who has sent wrong ones waits until it learns which.
-    pub(super) fn judge(&mut self, is_right: bool, context: &mut Context<'_>) -> Result<(), End> {
-        let pair = self.pair();
-        let Phase::PooledLogin(login) = &mut self.phase else {
-            return Ok(());
-        };
-        let State::Handshake(handshake) = std::mem::replace(&mut login.state, State::Rejected)
-        else {
-            return Ok(());
-        };
-        if is_right
-            && let Some(account) = self.listener.accounts.find(&self.user)
-            && let Some(proof) = Proof::of(&handshake)
-        {
-            account.prove(proof);
-        }
-        let wrong_logins = &self.listener.wrong_logins;
-        let answer = match is_right {
-            true => wrong_logins.right(pair, context.now),
-            false => wrong_logins.wrong(pair, context.now),
-        };
-        if let Answer::At(at) = answer {
-            login.held_until = Some(at);
-            // It is not the client that takes its time.
-            login.deadline += at.saturating_duration_since(context.now);
-        }
-        let sequence = handshake.sequence();
-        login.state = match is_right {
-            true => State::Known(handshake),
-            false => State::Wrong(handshake),
-        };
-        if let Answer::Never(wait) = answer {
-            // The error must not say which of both it was.
-            login.state = State::Failed(sequence);
-            return Err(Failure::too_many_wrong_logins(&self.user, wait).into());
-        }
-        Ok(())
-    }
-
-    /// Has the client find its error.
-    fn say_wrong(&mut self) -> Result<bool, End> {
-        let Phase::PooledLogin(login) = &mut self.phase else {
-            return Ok(false);
-        };
-        if let State::Wrong(handshake) = &mut login.state {
-            let denied = handshake.deny(&mut login.half.buffers);
-            denied.map_err(|error| Failure::client_broken(&error))?;
-        }
-        login.state = State::Rejected;
-        Ok(true)
-    }
-
-    /// Who logs in, as far as wrong passwords count.
-    fn pair(&self) -> Pair {
-        let address = self.address.0.map(|address| address.ip());
-        self.listener.wrong_logins.pair(&self.user, address)
     }
 
     /// Has the client find its OK, and others find the client.
