@@ -188,22 +188,21 @@ impl Pair {
                     answered.expect("a good nonce");
                     continue;
                 }
-                Some(ServerHandshakeMessage::Authenticated) => {
+                Some(
+                    message @ (ServerHandshakeMessage::Authenticated
+                    | ServerHandshakeMessage::Denied),
+                ) => {
                     assert!(
                         !self.server_buffers.has_output(),
                         "the client learns nothing"
                     );
-                    let accepted = self.server.accept(&mut self.server_buffers);
-                    accepted.expect("it waits for that");
-                    continue;
-                }
-                Some(ServerHandshakeMessage::Denied) => {
-                    assert!(
-                        !self.server_buffers.has_output(),
-                        "the client learns nothing"
-                    );
-                    let denied = self.server.deny(&mut self.server_buffers);
-                    denied.expect("it waits for that");
+                    let answered = match message {
+                        ServerHandshakeMessage::Denied => {
+                            self.server.deny(&mut self.server_buffers)
+                        }
+                        _ => self.server.accept(&mut self.server_buffers),
+                    };
+                    answered.expect("it waits for that");
                     continue;
                 }
                 Some(message) => said = Some(message),

@@ -125,9 +125,9 @@ impl WrongLogins {
         answer
     }
 
-    /// A password that was counted as wrong is right after all: what was wrong before is forgotten. Its answer keeps its time.
+    /// A password that was counted as wrong is right after all: what was wrong before is forgotten. Its answer keeps its time, and the
+    /// counter, which never falls, has it.
     pub(crate) fn forgive(&self, pair: Pair) {
-        self.counts.wrong.fetch_sub(1, Relaxed);
         let mut by_pair = self.by_pair.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = by_pair.get_mut(&pair.0) {
             entry.count = 0;

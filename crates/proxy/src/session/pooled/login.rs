@@ -54,7 +54,7 @@ pub(in crate::session) struct PooledLogin {
     /// Of a session that was logged in.
     is_again: bool,
     /// Nothing is sent before: the answer to somebody who has sent wrong passwords, or where too many connections were made lately.
-    pub(super) held_until: Option<Instant>,
+    held_until: Option<Instant>,
     /// The password that it has sent is being checked.
     checking: Option<Outcome>,
     /// It was not right.

@@ -35,7 +35,7 @@ impl Session {
             }
         };
         if let Answer::At(at) = answer {
-            login.held_until = Some(at);
+            login.hold_until(at);
             // It is not the client that takes its time.
             login.deadline += at.saturating_duration_since(context.now);
         }
