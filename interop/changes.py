@@ -262,9 +262,8 @@ def presented(port, authority):
 def drain(server, before):
     """A proxy is stopped under load while another takes its place; a backend goes from the file; an administrator drains."""
     mode = before.mode
-    # It counts sessions by backend, which those that share connections have only while they work.
-    parts = [removed(server)] if mode == "pass" else []
-    return "; ".join([replaced(server, mode), *parts, ordered(server, mode)])
+    gone = removed(server) if mode == "pass" else removed_from_pool(server, mode)
+    return "; ".join([replaced(server, mode), gone, ordered(server, mode)])
 
 
 def replaced(server, mode):
@@ -380,6 +379,47 @@ def removed(server):
             raise Failure(f"6 clients of one backend were to lose one connection each: {failed} {refused}")
         proxy.stop()
         return f"a backend removed under {transfers} transfers: {counted(failed)}, none on the other one"
+
+
+def removed_from_pool(server, mode):
+    """One of two backends of clients that share connections goes from the file: nobody notices."""
+    with folder() as name, contextlib.ExitStack() as stack:
+        path = pathlib.Path(name)
+        both = [backend(server, "tcp"), backend(server, "socket")]
+        listeners = [{"name": "front", "listen": "127.0.0.1:0", "backends": both} | sharing(server, mode)]
+        tables = {"drain": {"timeout": "600s"}}
+        Ledger.prepare(server)
+        proxy = stack.enter_context(Configured(path, listeners, tables))
+        ledger = stack.enter_context(Ledger(server, proxy.port, path, 8 * server.seconds))
+        progress(ledger, 100)
+        with contextlib.ExitStack() as clients:
+            some = [clients.enter_context(Client(server, proxy.port)) for _ in range(8)]
+            for client in some:
+                client.ask("BEGIN; SELECT 'in it'", "in it")
+            on_socket = connections_over_socket(server)
+            listeners[0]["backends"] = both[:1]
+            proxy.put(listeners, tables)
+            proxy.reload("backend 'socket' was removed")
+            progress(ledger, 100)
+            stays = connections_over_socket(server)
+            if not 0 < stays < on_socket:
+                raise Failure(f"of {on_socket} connections to the backend that is gone {stays} stay for transactions")
+            for client in some:
+                client.ask("SELECT 'still in it'", "still in it")
+                client.ask("COMMIT; SELECT 'after it'", "after it")
+            until(lambda: connections_over_socket(server) == 0, "the sessions did not leave")
+            progress(ledger, 100)
+        failed, refused, transfers = ledger.end()
+        if failed or refused:
+            raise Failure(f"nobody was to notice: {failed} {refused}"[:500])
+        proxy.stop()
+        return f"a backend removed under {transfers} transfers and {len(some)} open transactions, none failed"
+
+
+def connections_over_socket(server):
+    """Those of the proxy: over TCP they have a port."""
+    return int(server.sql(server.port, f"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = '{server.user}' "
+                          "AND HOST NOT LIKE '%:%' AND ID <> CONNECTION_ID()"))
 
 
 def servers(proxy):

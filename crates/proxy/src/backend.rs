@@ -54,7 +54,8 @@ struct State {
     /// What the last health check said.
     is_up: AtomicBool,
     /// It is no longer configured.
-    is_removed: AtomicBool,
+    /// It is no longer configured, and its sessions may stay until then.
+    removed: OnceLock<Instant>,
     /// An administrator has sessions leave it.
     is_drained: AtomicBool,
     /// How often an administrator has had all connections leave it, to be made anew where there are fewest.
@@ -111,7 +112,7 @@ impl Backend {
         let state = State {
             sessions: AtomicUsize::new(0),
             is_up: AtomicBool::new(true),
-            is_removed: AtomicBool::new(false),
+            removed: OnceLock::new(),
             is_drained: AtomicBool::new(false),
             moves: AtomicU64::new(0),
             leaves: AtomicUsize::new(0),
@@ -222,9 +223,11 @@ impl Backend {
         &self.state.topology
     }
 
-    /// It is no longer configured: nobody is sent to it.
-    pub(crate) fn remove(&self) {
-        self.change(|| self.state.is_removed.store(true, Relaxed));
+    /// It is no longer configured: nobody is sent to it. Its sessions may stay until then.
+    pub(crate) fn remove(&self, until: Instant) {
+        self.change(|| {
+            let _ = self.state.removed.set(until);
+        });
     }
 
     /// Makes a change by which another one may be the primary.
@@ -302,7 +305,12 @@ impl Backend {
     }
 
     pub(crate) fn is_removed(&self) -> bool {
-        self.state.is_removed.load(Relaxed)
+        self.state.removed.get().is_some()
+    }
+
+    /// Whether it was removed, and its last sessions are to end.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.state.removed.get().is_some_and(|&until| now >= until)
     }
 
     /// Sessions leave it between transactions, or may come again.
@@ -331,10 +339,11 @@ impl Backend {
         self.state.is_drained.load(Relaxed)
     }
 
-    /// Whether it is drained, and would be used otherwise.
+    /// Whether it is drained or removed, and would be used otherwise.
     pub(crate) fn is_only_drained(&self) -> bool {
         let plays = self.config.role.is_played(self.health().read_only());
-        self.is_drained() && self.is_up() && !self.is_out() && plays != Some(false)
+        let is_left = self.is_drained() || self.is_removed();
+        is_left && self.is_up() && !self.is_out() && plays != Some(false)
     }
 
     /// What the health checks have found: down it gets no new sessions.

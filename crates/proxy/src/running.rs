@@ -307,8 +307,9 @@ impl Running {
         if gone.is_empty() {
             return;
         }
-        gone.iter().for_each(|backend| backend.remove());
-        self.send_away(Instant::now() + timeout, false);
+        let deadline = Instant::now() + timeout;
+        gone.iter().for_each(|backend| backend.remove(deadline));
+        self.send_away(deadline, false);
     }
 
     /// Has pools as they are configured now. Free connections go at once that are of another time: those of accounts that log in

@@ -475,7 +475,7 @@ impl Session {
     pub(crate) fn leave_by(&mut self, deadline: Instant, context: &mut Context<'_>) -> Status {
         self.leaves_by = Some(deadline);
         match self.phase {
-            Phase::Login(_) if self.is_on_removed() => Status::Waiting,
+            Phase::Login(_) if self.is_stranded() => Status::Waiting,
             Phase::Login(_) | Phase::PooledLogin(_) => {
                 self.end(End::Failed(Failure::shutdown()), context)
             }
@@ -494,10 +494,10 @@ impl Session {
         self.end(End::Failed(Failure::shutdown()), context)
     }
 
-    /// Whether its backend is no longer configured.
-    pub(crate) fn is_on_removed(&self) -> bool {
-        if let Phase::Pooled(pooled) = &self.phase {
-            return pooled.is_on_removed();
+    /// Whether its backend is no longer configured, or none of a pooled listener's is.
+    pub(crate) fn is_stranded(&self) -> bool {
+        if let Phase::Pooled(_) = &self.phase {
+            return self.has_no_backend();
         }
         let place = self.place.as_ref();
         place.is_some_and(|place| place.backend().is_removed())

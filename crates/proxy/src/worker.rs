@@ -532,7 +532,7 @@ impl Worker {
                     }
                     for index in 0..self.sessions.len() {
                         self.go_on(index, now, |session, context| {
-                            if all || session.is_on_removed() {
+                            if all || session.is_stranded() {
                                 return session.leave_by(deadline, context);
                             }
                             Status::Waiting

@@ -143,7 +143,7 @@ impl Primaries {
 }
 
 fn is_there(state: &State) -> bool {
-    let is_left = state.is_removed.load(SeqCst) || state.is_drained.load(SeqCst);
+    let is_left = state.removed.get().is_some() || state.is_drained.load(SeqCst);
     state.is_up.load(SeqCst) && !is_left && !is_out(state)
 }
 

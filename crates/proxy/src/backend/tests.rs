@@ -86,10 +86,10 @@ fn nobody_is_sent_to_one_that_is_full_or_removed() {
         .collect();
     assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Full);
     drop(places);
-    backends.all()[0].remove();
+    backends.all()[0].remove(Instant::now());
     let _places: Vec<_> = (0..3).map(|_| backends.choose(&[], &[]).unwrap()).collect();
     assert_eq!(counts(&backends), [0, 3]);
-    backends.all()[1].remove();
+    backends.all()[1].remove(Instant::now());
     assert_eq!(backends.choose(&[], &[]).unwrap_err(), Nobody::Up);
 }
 

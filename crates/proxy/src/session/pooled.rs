@@ -341,12 +341,6 @@ impl Pooled {
         self.wanted.schema()
     }
 
-    /// Whether it is on a backend that is no longer configured.
-    pub(super) fn is_on_removed(&self) -> bool {
-        let connection = self.connection.as_ref();
-        connection.is_some_and(|connection| connection.place.backend().is_removed())
-    }
-
     /// Whether it can end without harm to the client's work.
     pub(super) fn may_leave(&self) -> bool {
         matches!(self.stage, Stage::Detached | Stage::Attached)

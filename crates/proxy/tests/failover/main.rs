@@ -19,6 +19,7 @@ mod named;
 mod page;
 mod pair;
 mod planned;
+mod removed;
 mod replicas;
 #[path = "../common/replication.rs"]
 mod replication;

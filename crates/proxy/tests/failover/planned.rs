@@ -136,7 +136,7 @@ fn set_warning_hold(pair: &Pair, time: Duration) {
 }
 
 /// Longer than any test.
-const FOR_EVER: Duration = Duration::from_secs(3600);
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// What a statement has left is kept for its client while the server is drained, and keeps no client there for ever.
 #[test]

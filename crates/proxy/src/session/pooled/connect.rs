@@ -8,6 +8,7 @@ use super::Stage;
 use super::connecting::Connecting;
 use crate::backend::{Backend, Nobody, Part};
 use crate::failure::{Failure, NO_ANSWER};
+use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connections::Connections;
 use crate::pooling::servers::NoRoom;
@@ -16,12 +17,28 @@ use crate::session::{Context, End, Phase, Session};
 impl Session {
     /// From now on the session is one of the listener as the last reload has left it: its accounts and servers are in force.
     pub(super) fn follow_reloads(&mut self) {
+        let newest = self.newest_pooled();
+        if !Arc::ptr_eq(newest, &self.listener) {
+            self.listener = Arc::clone(newest);
+        }
+    }
+
+    /// Its listener as the last reload has left it.
+    fn newest_pooled(&self) -> &Arc<Listener> {
+        let mut newest = &self.listener;
         // A listener that shares nothing any more has no account for this session.
-        while let Some(successor) = self.listener.successor.get()
+        while let Some(successor) = newest.successor.get()
             && successor.pool.is_some()
         {
-            self.listener = Arc::clone(successor);
+            newest = successor;
         }
+        newest
+    }
+
+    /// Whether none of its listener's backends is configured any more.
+    pub(in crate::session) fn has_no_backend(&self) -> bool {
+        let backends = self.newest_pooled().backends.all();
+        backends.iter().all(|backend| backend.is_removed())
     }
 
     /// Begins a new connection, where there may be one more. Where there is no backend the command that is next gets an error.

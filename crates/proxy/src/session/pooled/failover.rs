@@ -62,6 +62,7 @@ impl Session {
         if self.is_left_behind() && !self.lose_connection(context) {
             return Err(self.left_behind());
         }
+        self.check_removed(context.now)?;
         if self.relay.is_idle() {
             self.check_cluster()?;
         }
@@ -138,6 +139,18 @@ impl Session {
         let when = format!("before replying to a command{}", self.fate());
         let why = "its health checks fail, and another backend serves";
         Failure::backend_lost(name, &when, why).into()
+    }
+
+    /// The end of a session that has not left a removed backend in time.
+    fn check_removed(&self, now: Instant) -> Result<(), End> {
+        let Phase::Pooled(pooled) = &self.phase else {
+            return Ok(());
+        };
+        let connection = pooled.connection.as_ref();
+        match connection.is_some_and(|connection| connection.place.backend().is_over(now)) {
+            true => Err(Failure::shutdown().into()),
+            false => Ok(()),
+        }
     }
 
     /// The end of a session whose transaction, or what it is pinned for, is on a server that has left its cluster and refuses all

@@ -1,0 +1,108 @@
+//! Backends that a reload removes: sessions continue on the others.
+
+use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
+use onecopy_net::Endpoint;
+use onecopy_proxy::config::Mode;
+
+use crate::pair::{Pair, number};
+use crate::planned::{FOR_EVER, sessions};
+use crate::replication::until;
+
+fn tcp(host: &str, port: u16) -> Endpoint {
+    let host = host.to_owned();
+    Endpoint::Tcp { host, port }
+}
+
+const SERVER: &str = "SELECT @@server_id";
+
+/// All sessions are on the first backend, and the second one would take them.
+fn on_the_first(mode: Mode) -> Pair {
+    let pair = Pair::start_apart(mode);
+    pair.admin().run("DRAIN BACKEND two").unwrap();
+    pair
+}
+
+/// The first backend is removed. Its sessions have so long to leave.
+fn remove_the_first(pair: &Pair, timeout: Duration) {
+    pair.admin().run("RESUME BACKEND two").unwrap();
+    let mut config = pair.proxy.config();
+    config.drain.timeout = timeout;
+    config.listeners[0].backends.remove(0);
+    pair.proxy.reload(config).unwrap();
+}
+
+#[test]
+fn sessions_leave_a_removed_backend_once_their_transactions_and_pins_are_over() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pair = on_the_first(mode);
+        let [mut open, mut pinned, mut idle] =
+            [(); 3].map(|()| Connection::connect_with(&pair.client()).unwrap());
+        open.run("SET SESSION lock_wait_timeout = 1234").unwrap();
+        open.run("BEGIN").unwrap();
+        pinned.run("DO GET_LOCK('removed', 0)").unwrap();
+        idle.run("SET SESSION lock_wait_timeout = 4321").unwrap();
+        for conn in [&mut open, &mut pinned, &mut idle] {
+            assert_eq!(number(conn, SERVER), 1);
+        }
+        remove_the_first(&pair, FOR_EVER);
+        assert_eq!(number(&mut open, SERVER), 1, "{mode:?}");
+        assert_eq!(number(&mut pinned, SERVER), 1, "{mode:?}");
+        until("the idle one has left", || number(&mut idle, SERVER) == 2);
+        open.run("COMMIT").unwrap();
+        pinned.run("DO RELEASE_LOCK('removed')").unwrap();
+        until("the pin is over", || number(&mut pinned, SERVER) == 2);
+        for (conn, timeout) in [(&mut open, 1234), (&mut idle, 4321)] {
+            let sql = "SELECT @@server_id, @@lock_wait_timeout";
+            until("both are on the second one", || {
+                conn.query_one::<(i64, i64)>(sql).unwrap() == (2, timeout)
+            });
+        }
+        until("all have left", || sessions(&pair.primary) == 0);
+    }
+}
+
+#[test]
+fn a_session_that_does_not_leave_a_removed_backend_in_time_is_told() {
+    let pair = on_the_first(Mode::Transaction);
+    let [mut open, mut other] = [(); 2].map(|()| Connection::connect_with(&pair.client()).unwrap());
+    open.run("BEGIN").unwrap();
+    for conn in [&mut open, &mut other] {
+        assert_eq!(number(conn, SERVER), 1);
+    }
+    remove_the_first(&pair, Duration::from_millis(300));
+    until("the transaction's session has ended", || {
+        sessions(&pair.primary) == 0
+    });
+    let error = open.run("COMMIT").unwrap_err();
+    assert_eq!(
+        error.server().map(|error| error.code),
+        Some(1053),
+        "{error}"
+    );
+    assert_eq!(number(&mut other, SERVER), 2);
+}
+
+#[test]
+fn sessions_end_with_their_listener() {
+    let pair = on_the_first(Mode::Transaction);
+    let mut idle = Connection::connect_with(&pair.client()).unwrap();
+    assert_eq!(number(&mut idle, SERVER), 1);
+    let before = pair.proxy.sessions();
+    let mut config = pair.proxy.config();
+    config.drain.timeout = FOR_EVER;
+    let listener = &mut config.listeners[0];
+    "back".clone_into(&mut listener.name);
+    listener.listen = vec![tcp("127.0.0.2", 0)];
+    listener.backends.truncate(1);
+    listener.backends[0].endpoint = tcp("localhost", pair.primary.port());
+    pair.proxy.reload(config).unwrap();
+    until("its session has ended", || pair.proxy.sessions() < before);
+    let error = idle.run("DO 1").unwrap_err();
+    assert_eq!(
+        error.server().map(|error| error.code),
+        Some(1053),
+        "{error}"
+    );
+}
