@@ -1,5 +1,5 @@
 """MariaDB's own regression tests: package mariadb-test. They start servers of their own, and the proxy takes their addresses."""
-import collections, os, pathlib, re, shutil, subprocess, tempfile, time
+import collections, json, os, pathlib, re, shutil, subprocess, tempfile, time
 
 import tools
 from suite import FAIL, PASS, SKIP, differences
@@ -19,9 +19,9 @@ TLS = '[mysql.tls]\ncertificate = "{data}/server-cert.pem"\nkey = "{data}/server
 TLS_BEHIND = '[mysql.backend.tls]\nmode = "required"'
 OVER = {"tcp": Mode([], "", ""), "tls": Mode(["--ssl"], TLS, TLS_BEHIND), "zlib": Mode(["--compress"], COMPRESSED, COMPRESSED)}
 PROTOCOLS = {"": [], "-ps": ["--ps-protocol"], "-cursor": ["--cursor-protocol"]}
-# The tests have one account that may do everything. Idle connections are closed soon, as many tests wait for the server to have none.
+# Idle connections are closed soon, as many tests wait for the server to have none.
 POOLED = """mode = "{mode}"
-account = [{{{{ user = "root", password = "" }}}}]
+account = {{accounts}}
 [mysql.pool]
 max = 100
 idle-timeout = "100ms\""""
@@ -117,6 +117,23 @@ def version():
     return re.search(r"Ver (\S+)-MariaDB", tools.run([folder() / "usr/sbin/mariadbd", "--no-defaults", "--version"]).stdout)[1]
 
 
+def accounts():
+    """Those that the tests log in with, as TOML, each with the password that is the most frequent with it."""
+    word = r"""[ \t]*(?:"([^"$\n]*)"|'([^'$\n]*)'|([^\s,;()"'$]*))[ \t]*"""
+    connect = rf"connect\b[ \t]*\(?[ \t]*\w+[ \t]*,{word},{word}(?:,{word})?"
+    connects = re.compile(rf"^[ \t-]*(?:{connect}|change_user[ \t]{word}(?:,{word})?)", re.M)
+    passwords = collections.defaultdict(collections.Counter)
+    for file in [*home().joinpath(SUITE).glob("*.test"), *home().joinpath("include").glob("*.inc")]:
+        for found in connects.finditer(file.read_text(errors="replace")):
+            words = ["".join(part or "" for part in found.groups()[at:at + 3]) for at in range(0, 15, 3)]
+            user, password = words[1:3] if words[1] else words[3:5]
+            passwords[user][password] += 1
+    passwords.pop("", None)
+    passwords["root"] = collections.Counter([""])
+    entries = [f"{{ user = {json.dumps(user)}, password = {json.dumps(found.most_common(1)[0][0])} }}" for user, found in sorted(passwords.items())]
+    return f"[{', '.join(entries)}]"
+
+
 def told(name, tests, listed, is_through):
     """{test: verdict} of a run; what it said and what the proxies logged is kept."""
     mode = MODES[name]
@@ -127,7 +144,8 @@ def told(name, tests, listed, is_through):
         more = environment(folder())
         if is_through:
             more |= {"INTEROP_FOLDER": str(path), "INTEROP_PROXY": str(tools.onecopy()),
-                     "INTEROP_LISTENER": mode.listener.format(data=home() / "std_data"), "INTEROP_BACKEND": mode.backend}
+                     "INTEROP_LISTENER": mode.listener.format(data=home() / "std_data", accounts=accounts()),
+                     "INTEROP_BACKEND": mode.backend}
         without = path / "without"
         without.write_text("".join(f"{entry.test} : {entry.reason}\n" for entry in listed.of(name, "machine")))
         command = ["perl", "mariadb-test-run.pl", f"--suite={SUITE}", "--force", "--max-test-fail=0", "--retry=3", "--testcase-timeout=5",

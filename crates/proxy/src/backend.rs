@@ -305,12 +305,12 @@ impl Backend {
     }
 
     pub(crate) fn is_removed(&self) -> bool {
-        self.state.removed.get().is_some()
+        self.removed_until().is_some()
     }
 
-    /// Whether it was removed, and its last sessions are to end.
-    pub(crate) fn is_over(&self, now: Instant) -> bool {
-        self.state.removed.get().is_some_and(|&until| now >= until)
+    /// Where it was removed: when its last sessions end.
+    pub(crate) fn removed_until(&self) -> Option<Instant> {
+        self.state.removed.get().copied()
     }
 
     /// Sessions leave it between transactions, or may come again.

@@ -13,6 +13,7 @@ use crate::backend::Part;
 use crate::config::Role;
 use crate::failure::Failure;
 use crate::pooling::look::{Kind, Look};
+use crate::pooling::pin::Pin;
 use crate::session::{Context, End, Phase, Session};
 
 /// How often the first one in line looks for a backend. The others wait for it, so that a server that comes back meets one.
@@ -141,16 +142,19 @@ impl Session {
         Failure::backend_lost(name, &when, why).into()
     }
 
-    /// The end of a session that has not left a removed backend in time.
-    fn check_removed(&self, now: Instant) -> Result<(), End> {
+    /// Where its backend was removed: a session that can't leave it ends between two transactions, and any one once its time is over.
+    fn check_removed(&mut self, now: Instant) -> Result<(), End> {
         let Phase::Pooled(pooled) = &self.phase else {
             return Ok(());
         };
-        let connection = pooled.connection.as_ref();
-        match connection.is_some_and(|connection| connection.place.backend().is_over(now)) {
-            true => Err(Failure::shutdown().into()),
-            false => Ok(()),
+        match pooled.removed_until() {
+            Some(until) if now >= until => return Err(Failure::shutdown().into()),
+            Some(until) if pooled.pins.iter().any(Pin::is_for_good) => {
+                self.leaves_by.get_or_insert(until);
+            }
+            _ => {}
         }
+        Ok(())
     }
 
     /// The end of a session whose transaction, or what it is pinned for, is on a server that has left its cluster and refuses all
@@ -191,6 +195,11 @@ impl Pooled {
     pub(super) fn is_served(&self) -> bool {
         let connection = self.connection.as_ref();
         connection.is_none_or(|connection| connection.is_served())
+    }
+
+    /// Where its backend is no longer configured: how long it may stay.
+    pub(super) fn removed_until(&self) -> Option<Instant> {
+        self.connection.as_ref()?.place.backend().removed_until()
     }
 
     /// Whether its connection's server is to be left and is as good as before.
