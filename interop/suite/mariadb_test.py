@@ -121,7 +121,7 @@ def accounts():
     """Those that the tests log in with, as TOML, each with the password that is the most frequent with it."""
     word = r"""[ \t]*(?:"([^"$\n]*)"|'([^'$\n]*)'|([^\s,;()"'$]*))[ \t]*"""
     connect = rf"connect\b[ \t]*\(?[ \t]*\w+[ \t]*,{word},{word}(?:,{word})?"
-    connects = re.compile(rf"^[ \t-]*(?:{connect}|change_user[ \t]{word}(?:,{word})?)", re.M)
+    connects = re.compile(rf"^[ \t-]*(?:{connect}|change_user[ \t]{word}(?:,{word})?)", re.M | re.I)
     passwords = collections.defaultdict(collections.Counter)
     for file in [*home().joinpath(SUITE).glob("*.test"), *home().joinpath("include").glob("*.inc")]:
         for found in connects.finditer(file.read_text(errors="replace")):

@@ -222,3 +222,25 @@ fn names_that_swap_their_servers_are_followed_without_an_error() {
     );
     assert_eq!(outcome.errors(), [""; 0]);
 }
+
+/// Servers look at privileges for all schemas at the login, and for a schema when it is chosen.
+#[test]
+fn connections_have_the_privileges_of_their_login_until_they_are_made_anew() {
+    const ASKS: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX";
+    let pair = Pair::start_apart(Mode::Transaction);
+    let mut admin = pair.admin();
+    admin.run("DRAIN BACKEND two").unwrap();
+    let connect = || Connection::connect_with(&pair.client()).unwrap();
+    let may_ask = |conn: &mut Connection| match conn.query_one::<(i64,)>(ASKS) {
+        Ok(_) => true,
+        Err(error) if error.server().map(|error| error.code) == Some(1227) => false,
+        Err(error) => panic!("{error}"),
+    };
+    assert!(!may_ask(&mut connect()));
+    direct(&pair.primary)
+        .run("GRANT PROCESS ON *.* TO app@'%'")
+        .unwrap();
+    assert!(!may_ask(&mut connect()));
+    admin.run("MOVE BACKEND one").unwrap();
+    assert!(may_ask(&mut connect()));
+}
