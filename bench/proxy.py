@@ -63,7 +63,7 @@ listen = "127.0.0.1:0"
 mode = "transaction"
 account = [{{ user = "bench", password = "" }}]
 [mysql.pool]
-max = {POOL}
+max = {name.removeprefix("pooled ") if " " in name else POOL}
 wait-timeout = "60s"
 [[mysql.backend]]
 server = "127.0.0.1:{server}"
@@ -72,7 +72,7 @@ server = "127.0.0.1:{server}"
             "pooled": [f"{cargo_target()}/release/onecopy", "proxy", "--config", pooled],
             "onecopy": [f"{cargo_target()}/release/onecopy", "proxy", "--mysql", f"127.0.0.1:0=127.0.0.1:{server}"],
             "floor": [f"{cargo_target()}/release/examples/relay", f"127.0.0.1:0=127.0.0.1:{server}"],
-        }[name]
+        }[name.split()[0]]
         self.child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.running.append(self)
         for line in self.child.stderr:

@@ -87,6 +87,38 @@ fn a_backend_that_does_not_answer_is_down_until_it_does() {
 }
 
 #[test]
+fn a_backend_that_is_back_is_used_as_soon_as_clients_come() {
+    let mut server = Server::start().unwrap();
+    let port = server.port();
+    let backend = BackendConfig::new(loopback(port));
+    let proxy = start(|config| {
+        config.health.interval = Some(Duration::from_secs(3600));
+        config.health.fall = 1;
+        config.listeners = vec![listener(vec![backend])];
+    });
+    let front = proxy.tcp_address().unwrap().port();
+    let error_of = |server: &Server| {
+        let url = format!("mysql://root:{}@127.0.0.1:{front}/", server.root_password());
+        Connection::connect(&url).err()
+    };
+    assert!(error_of(&server).is_none());
+    server.kill();
+    until("it is down", || {
+        let _ = error_of(&server);
+        !proxy.servers()[0].2
+    });
+    let error = error_of(&server).unwrap();
+    assert_eq!(
+        error.server().map(|error| error.code),
+        Some(1429),
+        "{error}"
+    );
+    let again = Server::builder().argument(format!("--port={port}"));
+    let again = again.start().unwrap();
+    until("it is used again", || error_of(&again).is_none());
+}
+
+#[test]
 fn a_server_with_all_its_connections_taken_is_healthy() {
     let server = Server::builder()
         .argument("--max-connections=10")

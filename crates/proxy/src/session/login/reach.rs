@@ -44,6 +44,10 @@ impl Session {
                     return Ok(true);
                 }
                 let backends = &self.listener.backends;
+                // The next client is to find one that is back.
+                for backend in backends.all() {
+                    backend.health().hurry();
+                }
                 let why = match login.reason.as_str() {
                     "" if backends.all().iter().any(|backend| backend.is_up())
                         && !backends.serve() =>
