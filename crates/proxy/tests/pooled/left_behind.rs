@@ -58,6 +58,26 @@ fn an_insert_with_an_id_leaves_its_count_for_the_next_statement() {
 }
 
 #[test]
+fn warnings_of_a_statement_that_pins_are_there_behind_one_that_failed() {
+    let pooled = Pooled::start_with(Mode::Transaction, 1, |config| {
+        config.listeners[0].pool.warning_hold = Duration::from_secs(60);
+    });
+    let mut one = pooled.connect();
+    one.run("CREATE TABLE pooled_pinning (id INT AUTO_INCREMENT PRIMARY KEY, a INT)")
+        .unwrap();
+    one.run("INSERT INTO pooled_pinning (a) VALUES (1), (1)")
+        .unwrap();
+    // The connection has another insert id from here on.
+    assert_eq!(text(&mut pooled.connect(), "SELECT 'another'"), "another");
+    let add = "ALTER TABLE pooled_pinning ADD UNIQUE (a)";
+    assert_eq!(code(&mut one, add), Some(1062));
+    one.run("SET @pinning = CAST('7x' AS SIGNED)").unwrap();
+    let warning = one.query_one::<(String, u32, String)>("SHOW WARNINGS");
+    assert_eq!(warning.unwrap().1, 1292);
+    assert_eq!(text(&mut one, "SELECT LAST_INSERT_ID()"), "1");
+}
+
+#[test]
 fn warnings_of_a_statement_in_the_middle_are_never_another_sessions() {
     let pooled = start(1);
     let mut config = Config::from_url(&pooled.url()).unwrap();
