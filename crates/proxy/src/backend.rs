@@ -7,6 +7,7 @@ mod membership;
 mod part;
 mod position;
 mod primaries;
+mod removal;
 mod replication;
 mod source;
 mod topology;
@@ -53,8 +54,7 @@ struct State {
     sessions: AtomicUsize,
     /// What the last health check said.
     is_up: AtomicBool,
-    /// It is no longer configured.
-    /// It is no longer configured, and its sessions may stay until then.
+    /// Set when it is no longer configured: the deadline of its sessions.
     removed: OnceLock<Instant>,
     /// An administrator has sessions leave it.
     is_drained: AtomicBool,
@@ -223,13 +223,6 @@ impl Backend {
         &self.state.topology
     }
 
-    /// It is no longer configured: nobody is sent to it. Its sessions may stay until then.
-    pub(crate) fn remove(&self, until: Instant) {
-        self.change(|| {
-            let _ = self.state.removed.set(until);
-        });
-    }
-
     /// Makes a change by which another one may be the primary.
     fn change(&self, change: impl FnOnce()) {
         match self.state.primaries.get() {
@@ -302,15 +295,6 @@ impl Backend {
             Exclusion::WrongSource if !self.config.role.asks() => Exclusion::None,
             exclusion => exclusion,
         }
-    }
-
-    pub(crate) fn is_removed(&self) -> bool {
-        self.removed_until().is_some()
-    }
-
-    /// Where it was removed: when its last sessions end.
-    pub(crate) fn removed_until(&self) -> Option<Instant> {
-        self.state.removed.get().copied()
     }
 
     /// Sessions leave it between transactions, or may come again.
@@ -493,6 +477,13 @@ impl Backends {
         }
         primaries.arrange(order);
         Self(backends)
+    }
+
+    /// Clients wait for one that serves, or were refused: those that may are checked soon.
+    pub(crate) fn hurry(&self) {
+        let may = |backend: &&Arc<Backend>| !backend.is_removed() && !backend.is_drained();
+        let all = self.0.iter().filter(may);
+        all.for_each(|backend| backend.health().hurry());
     }
 
     pub(crate) fn all(&self) -> &[Arc<Backend>] {

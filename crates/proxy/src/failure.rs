@@ -484,6 +484,17 @@ impl Failure {
         )
     }
 
+    /// `ER_SERVER_SHUTDOWN`, where it is not the proxy that ends.
+    pub(crate) fn backend_removed() -> Self {
+        Self::new(
+            Side::Proxy,
+            Reason::Shutdown,
+            1053,
+            CONNECTION,
+            "Server shutdown in progress (the proxy's configuration does not have this session's backend any more)",
+        )
+    }
+
     /// `ER_OUTOFMEMORY`.
     pub(crate) fn out_of_memory() -> Self {
         Self::new(

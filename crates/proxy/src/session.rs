@@ -376,7 +376,8 @@ impl Session {
             Phase::Farewell(_) => return Status::Waiting,
             Phase::Transit if self.leaves_by.is_some() => return self.try_to_leave(context),
             Phase::Pooled(_) => {
-                if let Err(end) = self.tick_pooled(context) {
+                let ticked = self.tick_pooled(context);
+                if let Err(end) = ticked.and_then(|()| self.check_removed(context.now)) {
                     return self.end(end, context);
                 }
                 if self.leaves_by.is_some() {
@@ -473,7 +474,7 @@ impl Session {
     /// Has it leave as soon as no transaction is open, at the latest at `deadline`. Who has not been let in yet goes at once
     /// where all go; where a backend was removed, the login ends first.
     pub(crate) fn leave_by(&mut self, deadline: Instant, context: &mut Context<'_>) -> Status {
-        self.leaves_by = Some(deadline);
+        self.leaves_by = Some(self.leaves_by.map_or(deadline, |by| by.min(deadline)));
         match self.phase {
             Phase::Login(_) if self.is_stranded() => Status::Waiting,
             Phase::Login(_) | Phase::PooledLogin(_) => {
@@ -491,7 +492,11 @@ impl Session {
         if !is_over && !self.may_leave() {
             return Status::Waiting;
         }
-        self.end(End::Failed(Failure::shutdown()), context)
+        let failure = match self.is_stranded() {
+            true => Failure::backend_removed(),
+            false => Failure::shutdown(),
+        };
+        self.end(End::Failed(failure), context)
     }
 
     /// Whether its backend is no longer configured, or none of a pooled listener's is.
@@ -504,7 +509,7 @@ impl Session {
     }
 
     /// Whether it can end without harm to the client's work.
-    fn may_leave(&self) -> bool {
+    pub(crate) fn may_leave(&self) -> bool {
         if let Phase::Pooled(pooled) = &self.phase
             && !pooled.may_leave()
         {

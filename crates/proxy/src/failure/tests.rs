@@ -49,6 +49,7 @@ fn the_manual_has_every_error_of_the_proxy_and_no_other() {
         Failure::idle(),
         Failure::stalled(""),
         Failure::shutdown(),
+        Failure::backend_removed(),
         Failure::out_of_memory(),
         Failure::password_exposed(b"", Verdict::Encrypt),
         Failure::password_exposed_later(),

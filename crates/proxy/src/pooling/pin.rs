@@ -81,6 +81,11 @@ impl Pin {
         )
     }
 
+    /// Whether it is of something that its client ends by itself, such as a lock.
+    pub(crate) fn is_under_way(self) -> bool {
+        !self.is_for_good() || self == Self::BackupLock
+    }
+
     /// For metrics and people.
     pub(crate) fn name(self) -> &'static str {
         match self {

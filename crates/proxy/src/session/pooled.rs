@@ -29,6 +29,7 @@ mod other_member;
 mod pins;
 mod question;
 mod reads;
+mod removed;
 mod replaced_error;
 mod reply;
 mod rest;
@@ -341,11 +342,9 @@ impl Pooled {
         self.wanted.schema()
     }
 
-    /// Whether it can end without harm to the client's work. Where only its backend is gone it may have what it locks for a while.
+    /// Whether it can end without harm to the client's work.
     pub(super) fn may_leave(&self) -> bool {
-        let has_time = self.removed_until().is_some() && !self.pins.iter().all(Pin::is_for_good);
         matches!(self.stage, Stage::Detached | Stage::Attached)
-            && !has_time
             && self.exchange.is_none()
             && self.words.is_empty()
     }

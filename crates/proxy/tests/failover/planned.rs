@@ -227,7 +227,7 @@ fn names_that_swap_their_servers_are_followed_without_an_error() {
 #[test]
 fn connections_have_the_privileges_of_their_login_until_they_are_made_anew() {
     const ASKS: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX";
-    let pair = Pair::start_apart(Mode::Transaction);
+    let pair = Pair::start_apart_with(Mode::Transaction, 1);
     let mut admin = pair.admin();
     admin.run("DRAIN BACKEND two").unwrap();
     let connect = || Connection::connect_with(&pair.client()).unwrap();

@@ -20,10 +20,13 @@ const SERVER: &str = "SELECT @@server_id";
 /// How often a worker looks at the times of its sessions.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// It says so as the error of a command, or as the reason why the connection is closed.
+/// The client gets 1053 as a command's error, or as the reason of the close.
 fn is_sent_away(conn: &mut Connection) -> bool {
     let error = conn.run("COMMIT").unwrap_err();
-    error.is_closed() && error.to_string().contains("1053")
+    let said = error.to_string();
+    error.is_closed()
+        && said.contains("1053")
+        && said.contains("does not have this session's backend")
 }
 
 /// All sessions are on the first backend, and the second one would take them.
@@ -90,6 +93,35 @@ fn a_session_that_can_not_leave_a_removed_backend_ends_after_its_transaction() {
     until("its session has ended", || sessions(&pair.primary) == 0);
     assert!(is_sent_away(&mut pinned));
     assert_eq!(number(&mut other, SERVER), 2);
+}
+
+#[test]
+fn a_pinned_session_that_is_reset_leaves_a_removed_backend() {
+    let pair = on_the_first(Mode::Transaction);
+    let mut pinned = Connection::connect_with(&pair.client()).unwrap();
+    for sql in ["SET @own = 1", "BEGIN", "SELECT 1"] {
+        pinned.run(sql).unwrap();
+    }
+    remove_the_first(&pair, FOR_EVER);
+    std::thread::sleep(2 * LOOK);
+    assert_eq!(number(&mut pinned, SERVER), 1);
+    pinned.reset().unwrap();
+    until("it has left", || number(&mut pinned, SERVER) == 2);
+}
+
+#[test]
+fn sessions_that_can_leave_a_removed_backend_do_so_without_a_deadline() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pair = on_the_first(mode);
+        let mut conn = Connection::connect_with(&pair.client()).unwrap();
+        conn.run("SET SESSION lock_wait_timeout = 1234").unwrap();
+        assert_eq!(number(&mut conn, SERVER), 1);
+        remove_the_first(&pair, Duration::ZERO);
+        until("it has left", || sessions(&pair.primary) == 0);
+        let sql = "SELECT @@server_id, @@lock_wait_timeout";
+        let found = conn.query_one::<(i64, i64)>(sql).unwrap();
+        assert_eq!(found, (2, 1234), "{mode:?}");
+    }
 }
 
 #[test]

@@ -45,9 +45,7 @@ impl Session {
                 }
                 let backends = &self.listener.backends;
                 // The next client is to find one that is back.
-                for backend in backends.all() {
-                    backend.health().hurry();
-                }
+                backends.hurry();
                 let why = match login.reason.as_str() {
                     "" if backends.all().iter().any(|backend| backend.is_up())
                         && !backends.serve() =>

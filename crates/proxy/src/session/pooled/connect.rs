@@ -8,7 +8,6 @@ use super::Stage;
 use super::connecting::Connecting;
 use crate::backend::{Backend, Nobody, Part};
 use crate::failure::{Failure, NO_ANSWER};
-use crate::listener::Listener;
 use crate::open_files;
 use crate::pooling::connections::Connections;
 use crate::pooling::servers::NoRoom;
@@ -21,24 +20,6 @@ impl Session {
         if !Arc::ptr_eq(newest, &self.listener) {
             self.listener = Arc::clone(newest);
         }
-    }
-
-    /// Its listener as the last reload has left it.
-    fn newest_pooled(&self) -> &Arc<Listener> {
-        let mut newest = &self.listener;
-        // A listener that shares nothing any more has no account for this session.
-        while let Some(successor) = newest.successor.get()
-            && successor.pool.is_some()
-        {
-            newest = successor;
-        }
-        newest
-    }
-
-    /// Whether none of its listener's backends is configured any more.
-    pub(in crate::session) fn has_no_backend(&self) -> bool {
-        let backends = self.newest_pooled().backends.all();
-        backends.iter().all(|backend| backend.is_removed())
     }
 
     /// Begins a new connection, where there may be one more. Where there is no backend the command that is next gets an error.
@@ -126,6 +107,9 @@ impl Session {
                     return self.read_from_primary(context);
                 }
                 Err(Nobody::Up) => {
+                    if self.has_no_backend() {
+                        return Err(Failure::backend_removed().into());
+                    }
                     self.wait_for_backend(context);
                     return Ok(false);
                 }

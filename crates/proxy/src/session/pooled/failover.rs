@@ -13,7 +13,6 @@ use crate::backend::Part;
 use crate::config::Role;
 use crate::failure::Failure;
 use crate::pooling::look::{Kind, Look};
-use crate::pooling::pin::Pin;
 use crate::session::{Context, End, Phase, Session};
 
 /// How often the first one in line looks for a backend. The others wait for it, so that a server that comes back meets one.
@@ -44,9 +43,7 @@ impl Session {
         if pooled.failover_is_over(now) {
             return self.refuse_without_backend(now);
         }
-        for backend in self.listener.backends.all() {
-            backend.health().hurry();
-        }
+        self.listener.backends.hurry();
         let Phase::Pooled(pooled) = &mut self.phase else {
             return;
         };
@@ -63,12 +60,11 @@ impl Session {
         if self.is_left_behind() && !self.lose_connection(context) {
             return Err(self.left_behind());
         }
-        self.check_removed(context.now)?;
         if self.relay.is_idle() {
             self.check_cluster()?;
         }
-        if self.connects_in_vain() {
-            self.connect_failed("its health checks fail", context)?;
+        if let Some(why) = self.connects_in_vain() {
+            self.connect_failed(why, context)?;
             return Ok(true);
         }
         let is_idle = self.relay.is_idle() && self.up.is_empty();
@@ -90,16 +86,22 @@ impl Session {
         Ok(false)
     }
 
-    /// Whether the server that a connection is being made to is down, and another one serves.
-    fn connects_in_vain(&self) -> bool {
+    /// Why nobody waits for a connection that is being made, where another server serves.
+    fn connects_in_vain(&self) -> Option<&'static str> {
         let Phase::Pooled(pooled) = &self.phase else {
-            return false;
+            return None;
         };
         let Stage::Connecting(connecting) = &pooled.stage else {
-            return false;
+            return None;
         };
-        let backends = &self.listener.backends;
-        !connecting.place.backend().is_up() && backends.serve_part(pooled.key.part)
+        let backend = connecting.place.backend();
+        let why = match backend.is_up() {
+            false => "its health checks fail",
+            true if backend.is_removed() => "a reload has removed it",
+            true => return None,
+        };
+        let serves = self.listener.backends.serve_part(pooled.key.part);
+        serves.then_some(why)
     }
 
     /// Whether the primary that a command is under way on, or the replica of a read, is down, and another one serves: it will not be
@@ -142,21 +144,6 @@ impl Session {
         Failure::backend_lost(name, &when, why).into()
     }
 
-    /// Where its backend was removed: a session that can't leave it ends between two transactions, and any one once its time is over.
-    fn check_removed(&mut self, now: Instant) -> Result<(), End> {
-        let Phase::Pooled(pooled) = &self.phase else {
-            return Ok(());
-        };
-        match pooled.removed_until() {
-            Some(until) if now >= until => return Err(Failure::shutdown().into()),
-            Some(until) if pooled.pins.iter().any(Pin::is_for_good) => {
-                self.leaves_by.get_or_insert(until);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// The end of a session whose transaction, or what it is pinned for, is on a server that has left its cluster and refuses all
     /// statements, so that it could not even be rolled back.
     pub(super) fn check_cluster(&mut self) -> Result<(), End> {
@@ -195,11 +182,6 @@ impl Pooled {
     pub(super) fn is_served(&self) -> bool {
         let connection = self.connection.as_ref();
         connection.is_none_or(|connection| connection.is_served())
-    }
-
-    /// Where its backend is no longer configured: how long it may stay.
-    pub(super) fn removed_until(&self) -> Option<Instant> {
-        self.connection.as_ref()?.place.backend().removed_until()
     }
 
     /// Whether its connection's server is to be left and is as good as before.

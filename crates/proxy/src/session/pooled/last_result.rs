@@ -180,7 +180,7 @@ impl Pooled {
         look: Look,
         text: Option<&Arc<Text>>,
     ) -> bool {
-        // A question about the last statement leaves the insert id as it is.
+        // The insert id is not set in front of a statement that refers to the last one.
         let keeps = !self.pins.is_empty() && !look.refers_to_last_result();
         let has_other_id = self.connection.as_ref().is_some_and(|connection| {
             connection.last_insert_id != Some(self.last_insert_id) && !self.has_insert_id
