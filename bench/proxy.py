@@ -43,7 +43,8 @@ class Process:
     """A running proxy, or none."""
     running = []
 
-    def __init__(self, name, server, folder):
+    def __init__(self, name, server, folder, most=POOL):
+        """`most`: connections of a pool."""
         self.name, self.child = name, None
         if name == "direct":
             self.port = server
@@ -63,7 +64,7 @@ listen = "127.0.0.1:0"
 mode = "transaction"
 account = [{{ user = "bench", password = "" }}]
 [mysql.pool]
-max = {name.removeprefix("pooled ") if " " in name else POOL}
+max = {most}
 wait-timeout = "60s"
 [[mysql.backend]]
 server = "127.0.0.1:{server}"
@@ -72,7 +73,7 @@ server = "127.0.0.1:{server}"
             "pooled": [f"{cargo_target()}/release/onecopy", "proxy", "--config", pooled],
             "onecopy": [f"{cargo_target()}/release/onecopy", "proxy", "--mysql", f"127.0.0.1:0=127.0.0.1:{server}"],
             "floor": [f"{cargo_target()}/release/examples/relay", f"127.0.0.1:0=127.0.0.1:{server}"],
-        }[name.split()[0]]
+        }[name]
         self.child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.running.append(self)
         for line in self.child.stderr:

@@ -403,6 +403,9 @@ def removed_from_pool(server, mode):
             proxy.reload("backend 'socket' was removed")
             progress(ledger, 100)
             until(lambda: connections_over_socket(server) < on_socket, "nobody leaves the backend that is gone")
+            progress(ledger, 100)
+            if not (working := connections_over_socket(server)):
+                raise Failure("no transaction was on the backend that is gone")
             for client in some:
                 client.ask("SELECT 'still in it'", "still in it")
                 client.ask("COMMIT; SELECT 'after it'", "after it")
@@ -415,7 +418,7 @@ def removed_from_pool(server, mode):
             raise Failure(f"some clients of one backend were to lose one connection each: {failed} {refused}"[:500])
         proxy.stop()
         return (f"a backend removed under {transfers} transfers: {counted(failed)} for pinned sessions, none for others, "
-                f"{len(some)} of them in transactions")
+                f"{working} of which were in transactions there")
 
 
 def connections_over_socket(server):

@@ -7,14 +7,11 @@ of its own is logged in as USER, who has no password, and runs `DO 1` each milli
 percentile and maximum of its latencies in milliseconds, counted from when each statement was due: in the second before the
 burst (`calm`), from the burst's begin to one second after its end (`burst`), and in the second after the close (`close`); resident memory of PID in KiB before the burst, at its end, and AFTER seconds after the close.
 """
-import argparse, json, multiprocessing, re, resource, socket, struct, sys, time
+import argparse, json, multiprocessing, re, resource, socket, sys, time
+
+from login import packet, response
 
 PACE = 0.001
-PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH = 1 << 9, 1 << 15, 1 << 19
-
-
-def packet(sequence, payload):
-    return struct.pack("<I", len(payload))[:3] + bytes([sequence]) + payload
 
 
 def payload(stream):
@@ -28,9 +25,7 @@ def log_in(host, port, user):
     stream = socket.create_connection((host, port))
     stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     payload(stream)
-    capabilities = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH
-    response = struct.pack("<IIB23x", capabilities, 1 << 24, 45) + user.encode() + b"\0\0mysql_native_password\0"
-    stream.sendall(packet(1, response))
+    stream.sendall(packet(1, response(user)))
     said = payload(stream)
     if said[0] != 0:
         sys.exit(f"half_open.py: {said}")

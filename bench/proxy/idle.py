@@ -3,16 +3,12 @@
 Logs in as the user idle, who has no password. `rows` has each ask for one row of 90,000 bytes. It answers each word, and the
 logins, with a line.
 """
-import resource, socket, struct, sys
+import resource, socket, sys
+
+from login import packet, response
 
 HOST, PORT, COUNT = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH = 1 << 9, 1 << 15, 1 << 19
-RESPONSE = struct.pack("<IIB23x", PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH, 1 << 24, 45) + b"idle\0\0mysql_native_password\0"
 QUERY = b"\x03SELECT REPEAT('r', 90000)"
-
-
-def packet(sequence, payload):
-    return struct.pack("<I", len(payload))[:3] + bytes([sequence]) + payload
 
 
 def receive(stream, n):
@@ -33,7 +29,7 @@ def payload(stream):
 def connect():
     stream = socket.create_connection((HOST, PORT))
     payload(stream)
-    stream.sendall(packet(1, RESPONSE))
+    stream.sendall(packet(1, response("idle")))
     said = payload(stream)
     if said[0] != 0:
         sys.exit(f"idle.py: {said}")

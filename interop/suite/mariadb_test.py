@@ -144,7 +144,7 @@ def told(name, tests, listed, is_through):
         more = environment(folder())
         if is_through:
             more |= {"INTEROP_FOLDER": str(path), "INTEROP_PROXY": str(tools.onecopy()),
-                     "INTEROP_LISTENER": mode.listener.format(data=home() / "std_data", accounts=accounts()),
+                     "INTEROP_LISTENER": mode.listener.format(data=home() / "std_data", accounts=accounts() if name in SHARED else ""),
                      "INTEROP_BACKEND": mode.backend}
         without = path / "without"
         without.write_text("".join(f"{entry.test} : {entry.reason}\n" for entry in listed.of(name, "machine")))
