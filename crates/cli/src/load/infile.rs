@@ -18,7 +18,7 @@ pub(super) fn run(load: &mut Load<'_>) -> Result<(), Failed> {
     let sql = statement(load, &targets);
     loop {
         let start = load.committed.position();
-        let mut lines = Lines::new(&mut input, start, load.args.batch);
+        let mut lines = Lines::new(&mut input, start, load.args.batch_rows());
         if lines
             .is_at_end()
             .map_err(|error| nowhere(cannot_read(load, &error)))?

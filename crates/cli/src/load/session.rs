@@ -280,7 +280,7 @@ impl<'a> Load<'a> {
 
     fn bulk_options(&self) -> BulkOptions {
         let mut options = BulkOptions::default();
-        options.max_rows = self.args.batch;
+        options.max_rows = self.args.batch_rows();
         options.method = match self.args.method {
             Method::Bulk => BulkMethod::Execute,
             Method::Insert => BulkMethod::Insert,
@@ -304,7 +304,7 @@ impl<'a> Load<'a> {
             let more = records
                 .next()
                 .map_err(|problem| self.source.problem(&*records, &problem))?;
-            if in_batch == self.args.batch || (!more && in_batch > 0) {
+            if in_batch == self.args.batch_rows() || (!more && in_batch > 0) {
                 bulk.run("COMMIT")?;
                 let at = if more { records.place() } else { records.end() };
                 self.committed.advance(in_batch, at);
@@ -340,7 +340,9 @@ impl<'a> Load<'a> {
         let start = self.committed.position();
         let batch = format!(
             "{}, from line {} on, at most {} rows",
-            self.source.name, start.line, self.args.batch
+            self.source.name,
+            start.line,
+            self.args.batch_rows()
         );
         let in_rows = matches!(&failure, Failure::Database(error) if error.server().is_some() && !error.is_closed());
         if !in_rows {
@@ -363,7 +365,7 @@ impl<'a> Load<'a> {
         options.max_rows = 1;
         let mut bulk = self.conn.bulk_with(sql, &options).ok()?;
         let mut params = Vec::new();
-        for _ in 0..self.args.batch {
+        for _ in 0..self.args.batch_rows() {
             if !records.next().ok()? {
                 return None;
             }

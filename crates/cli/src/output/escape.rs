@@ -5,6 +5,7 @@ use std::io::{self, Write};
 /// So many bytes are looked at in one step, which the compiler makes a few vector instructions.
 const STEP: usize = 16;
 const HALF: usize = 8;
+const QUARTER: usize = 4;
 
 /// Writes `bytes` with each one that `is_special` replaced by what `replace` has for it. What lies between is written as it is,
 /// without a copy where it is large.
@@ -29,7 +30,14 @@ pub(super) fn write_escaped<'e>(
 pub(super) fn first(bytes: &[u8], is_special: impl Fn(u8) -> bool + Copy) -> Option<usize> {
     let (steps, _) = bytes.as_chunks::<STEP>();
     let has_special = |step: &[u8; STEP]| step.iter().fold(false, |any, &b| any | is_special(b));
-    let clean = steps.iter().take_while(|step| !has_special(step)).count() * STEP;
+    let mut clean = 0;
+    // An adapter of the iterator's would be a call of its own here.
+    for step in steps {
+        if has_special(step) {
+            break;
+        }
+        clean += STEP;
+    }
     let rest = &bytes[clean..];
     if rest.len() < STEP && is_clean(bytes, rest.len(), is_special) {
         return None;
@@ -47,7 +55,10 @@ fn is_clean(bytes: &[u8], len: usize, is_special: impl Fn(u8) -> bool + Copy) ->
         return !has_special(last);
     }
     let rest = &bytes[bytes.len() - len..];
-    match (rest.first_chunk::<HALF>(), rest.last_chunk::<HALF>()) {
+    if let (Some(first), Some(last)) = (rest.first_chunk::<HALF>(), rest.last_chunk::<HALF>()) {
+        return !has_special(first) && !has_special(last);
+    }
+    match (rest.first_chunk::<QUARTER>(), rest.last_chunk::<QUARTER>()) {
         (Some(first), Some(last)) => !has_special(first) && !has_special(last),
         _ => false,
     }

@@ -97,7 +97,8 @@ impl Health {
         self.doubted.store(true, Release);
     }
 
-    /// Sessions wait for a backend to serve them, or were refused: it is to be asked again soon, also where it answers, as it may play another part now.
+    /// Sessions wait for a backend to serve them, or were refused: it is to be asked again soon. This is so even if it answers, as it may
+    /// play another part now.
     pub(crate) fn hurry(&self) {
         if !self.hurried.load(Relaxed) {
             self.hurried.store(true, Relaxed);
