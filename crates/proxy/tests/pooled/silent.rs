@@ -56,6 +56,15 @@ fn what_no_tracker_tells_of_keeps_its_connection() {
         }
         assert_eq!(pins(&pooled), pin, "{sql}");
         one.close().unwrap();
+        // A long text is looked at, too; of a very long one it is not known what it leaves.
+        for (len, pin) in [(40_000, pin), (100_000, "unexplained")] {
+            let mut one = pooled.connect();
+            let padding = format!(" /* {} */ ", "long ".repeat(len / 5));
+            let sql = sql.replacen(' ', &padding, 1);
+            assert_eq!(text_or_error(&mut one, &sql).is_err(), is_failing);
+            assert!(pins(&pooled).contains(pin), "{pin}: {}", pins(&pooled));
+            one.close().unwrap();
+        }
     }
     // No such thing is in these.
     let mut one = pooled.connect();
@@ -71,6 +80,29 @@ fn what_no_tracker_tells_of_keeps_its_connection() {
     }
     direct.run("DROP ROLE pooled_role").unwrap();
     direct.run("DROP TABLE pooled_silent").unwrap();
+}
+
+#[test]
+fn what_a_long_prepared_statement_leaves_keeps_its_connection() {
+    let pooled = Pooled::start(Mode::Transaction, 1);
+    for (sql, pin) in [
+        ("SELECT 1 INTO @a", "user_variable"),
+        ("DO GET_LOCK('pooled_prepared', 0)", "named_lock"),
+    ] {
+        for (len, is_kept) in [(40_000, false), (300_000, true)] {
+            let mut one = pooled.connect();
+            let padding = format!(" /* {} */ ", "long ".repeat(len / 5));
+            let mut statement = one.prepare(sql.replacen(' ', &padding, 1)).unwrap();
+            let rows = one.execute(&mut statement, &[]).unwrap();
+            rows.finish().unwrap();
+            let found = pins(&pooled);
+            assert!(
+                found.contains(pin) || is_kept && !found.is_empty(),
+                "{pin}: {found}"
+            );
+            one.close().unwrap();
+        }
+    }
 }
 
 fn text_or_error(conn: &mut Connection, sql: &str) -> Result<(), onecopy_mysql::Error> {

@@ -25,7 +25,10 @@ use crate::session::farewell::packet;
 use crate::session::{Context, End, Phase, Session};
 use crate::stats::Kind as CommandKind;
 
-/// So much of a statement is looked at; what is longer is taken to mention everything.
+/// So much of a text is looked at. What is longer is taken to mention everything, and pins its session.
+const QUERY_BYTES: usize = 64 << 10;
+
+/// So much of the parameters of an execution, and of other commands.
 const LOOK_BYTES: usize = 16 << 10;
 
 /// The longest text of a statement that is prepared again on other connections.
@@ -66,6 +69,7 @@ impl Session {
         let command = CommandByte(first);
         let most = match command {
             CommandByte::STMT_PREPARE => TEXT_BYTES,
+            CommandByte::QUERY => QUERY_BYTES,
             CommandByte::STMT_SEND_LONG_DATA | CommandByte::STMT_FETCH => 16,
             _ => LOOK_BYTES,
         };

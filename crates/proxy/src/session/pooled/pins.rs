@@ -37,7 +37,7 @@ impl Pooled {
     #[inline]
     pub(super) fn note_statement(&mut self, command: CommandByte, status: StatusFlags) {
         let look = self.current.look;
-        if look.is_partial && command == CommandByte::QUERY && !self.tells_all() {
+        if look.is_partial && command == CommandByte::QUERY {
             self.pin(Pin::Unexplained);
         }
         self.note_cursor(command, status);
@@ -95,8 +95,11 @@ impl Pooled {
     }
 
     /// What one that failed may have left there all the same.
-    pub(super) fn note_failed(&mut self, status: StatusFlags) {
+    pub(super) fn note_failed(&mut self, command: CommandByte, status: StatusFlags) {
         let look = self.current.look;
+        if look.is_partial && command == CommandByte::QUERY {
+            self.pin(Pin::Unexplained);
+        }
         if look.is_several {
             return self.note_pins(status);
         }

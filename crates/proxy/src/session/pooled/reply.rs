@@ -102,7 +102,7 @@ impl Session {
             (true, true) => {
                 // An error has no status, and what has failed may have ended the transaction before.
                 pooled.may_have_ended |= !is_harmless && may_end_transaction(pooled.current.look);
-                pooled.note_failed(status);
+                pooled.note_failed(command, status);
             }
             (false, false) => pooled.note_cursor(command, status),
             (false, true) if command == CommandByte::STMT_PREPARE => {
