@@ -92,8 +92,8 @@ fn what_a_long_prepared_statement_leaves_keeps_its_connection() {
         for (len, is_kept) in [(40_000, false), (300_000, true)] {
             let mut one = pooled.connect();
             let padding = format!(" /* {} */ ", "long ".repeat(len / 5));
-            let mut statement = one.prepare(sql.replacen(' ', &padding, 1)).unwrap();
-            let rows = one.execute(&mut statement, &[]).unwrap();
+            let statement = one.prepare(sql.replacen(' ', &padding, 1)).unwrap();
+            let rows = one.execute(&statement, &[]).unwrap();
             rows.finish().unwrap();
             let found = pins(&pooled);
             assert!(
