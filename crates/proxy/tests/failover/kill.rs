@@ -107,7 +107,7 @@ fn a_kill_of_a_servers_own_id_runs_on_the_server_that_the_client_stays_on_and_no
     }
     let unclear = [
         format!("KILL {id} + 0"),
-        format!("KILL {id} /* {} */", "long".repeat(10_000)),
+        format!("KILL {id} /* {} */", "long".repeat(20_000)),
         format!("SELECT 1; KILL {id}"),
     ];
     for kill in unclear {
