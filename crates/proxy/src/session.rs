@@ -509,7 +509,7 @@ impl Session {
     }
 
     /// Whether it can end without harm to the client's work.
-    pub(crate) fn may_leave(&self) -> bool {
+    fn may_leave(&self) -> bool {
         if let Phase::Pooled(pooled) = &self.phase
             && !pooled.may_leave()
         {

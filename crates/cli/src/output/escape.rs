@@ -31,7 +31,7 @@ pub(super) fn first(bytes: &[u8], is_special: impl Fn(u8) -> bool + Copy) -> Opt
     let (steps, _) = bytes.as_chunks::<STEP>();
     let has_special = |step: &[u8; STEP]| step.iter().fold(false, |any, &b| any | is_special(b));
     let mut clean = 0;
-    // An adapter of the iterator's would be a call of its own here.
+    // `take_while` would not be inlined here.
     for step in steps {
         if has_special(step) {
             break;

@@ -12,7 +12,7 @@ use onecopy_proxy::config::Mode;
 use crate::common::Pooled;
 use crate::rules::{rule, start};
 
-/// The types of so many parameters are longer than what a listener waits for of any command, 16 KiB.
+/// The types of so many parameters are longer than what a listener waits for of an execution, 16 KiB.
 const MANY: usize = 8_000;
 
 const STMT_EXECUTE: u8 = 0x17;

@@ -33,13 +33,18 @@ impl Session {
 }
 
 impl Pooled {
+    /// A query that was not looked at whole may leave anything, also where it has failed.
+    #[inline]
+    pub(super) fn note_partial(&mut self, command: CommandByte) {
+        if self.current.look.is_partial && command == CommandByte::QUERY {
+            self.pin(Pin::Unexplained);
+        }
+    }
+
     /// What a statement that succeeded leaves on its connection.
     #[inline]
     pub(super) fn note_statement(&mut self, command: CommandByte, status: StatusFlags) {
         let look = self.current.look;
-        if look.is_partial && command == CommandByte::QUERY {
-            self.pin(Pin::Unexplained);
-        }
         self.note_cursor(command, status);
         match look.leaves_nothing() {
             true => self.unpin(Pin::FoundRows),
@@ -95,11 +100,8 @@ impl Pooled {
     }
 
     /// What one that failed may have left there all the same.
-    pub(super) fn note_failed(&mut self, command: CommandByte, status: StatusFlags) {
+    pub(super) fn note_failed(&mut self, status: StatusFlags) {
         let look = self.current.look;
-        if look.is_partial && command == CommandByte::QUERY {
-            self.pin(Pin::Unexplained);
-        }
         if look.is_several {
             return self.note_pins(status);
         }

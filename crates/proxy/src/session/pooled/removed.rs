@@ -22,14 +22,13 @@ impl Session {
             return Ok(());
         };
         let pins = || pooled.pins.iter();
-        let stays = pins().any(Pin::is_for_good);
         let works = !self.relay.is_idle() || self.relay.in_transaction();
-        let by = match works || stays || pins().next().is_some() {
+        let by = match works || !pooled.pins.is_empty() {
             true => until,
             false => until + ANSWER,
         };
-        let can_not_leave = stays && !pins().any(Pin::is_under_way) && self.may_leave();
-        match can_not_leave || now >= by {
+        let is_kept = pins().any(Pin::is_for_good) && !pins().any(Pin::is_under_way);
+        match is_kept && self.may_leave() || now >= by {
             true => Err(Failure::backend_removed().into()),
             false => Ok(()),
         }

@@ -93,6 +93,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return Ok(());
         };
+        pooled.note_partial(command);
         match (is_statement(command), failed) {
             // A new status has come with it.
             (true, false) => {
@@ -102,7 +103,7 @@ impl Session {
             (true, true) => {
                 // An error has no status, and what has failed may have ended the transaction before.
                 pooled.may_have_ended |= !is_harmless && may_end_transaction(pooled.current.look);
-                pooled.note_failed(command, status);
+                pooled.note_failed(status);
             }
             (false, false) => pooled.note_cursor(command, status),
             (false, true) if command == CommandByte::STMT_PREPARE => {
