@@ -12,6 +12,7 @@ macro_rules! pages {
 
 pages! {
     connect "connect.md"
+    query "query.md"
     map "map.md"
     transactions "transactions.md"
     bulk "bulk.md"

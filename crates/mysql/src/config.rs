@@ -153,6 +153,11 @@ pub struct Config {
     pub socket: SocketOptions,
     /// The limits on what the server can make the client do.
     pub limits: Limits,
+    /// The maximum total size of the values of a result that is collected, in bytes: by `collect_owned`, `collect_as`, `query_as`,
+    /// `execute_as`, `exec_as` and `exec_named_as`. A larger result fails with an error that
+    /// [says so](crate::Error::is_result_too_large), and the connection stays usable. Rows that are read one by one have no limit in total.
+    /// Default: `None`, for no limit but the memory.
+    pub max_result_bytes: Option<u64>,
     /// How many bytes of memory the connection's buffers may keep after the rows of a command were read. Default: 256 KiB; use
     /// less for many connections.
     ///
@@ -223,6 +228,7 @@ impl Default for Config {
             compression_level: None,
             socket: SocketOptions::default(),
             limits: Limits::default(),
+            max_result_bytes: None,
             idle_keep: 256 << 10,
             slow_queries: None,
             trace_parent: None,
@@ -266,6 +272,7 @@ impl Config {
     /// | `tcp-keepalive`, `tcp-user-timeout` | seconds; 0 for none |
     /// | `statement-cache` | statements, see [`Config::statement_cache`] |
     /// | `max-row-bytes`, `idle-keep` | bytes, see [`Limits::max_row_bytes`] and [`Config::idle_keep`] |
+    /// | `max-result-bytes` | bytes; 0 for no limit, see [`Config::max_result_bytes`] |
     /// | `pool-min`, `pool-max` | number of connections of a pool, see [`PoolConfig`] |
     /// | `pool-acquire-timeout`, `pool-idle-timeout`, `pool-lifetime` | seconds, fractions allowed; 0 for none |
     /// | `pool-ping-after`, `pool-reset-timeout` | seconds, fractions allowed |

@@ -82,6 +82,10 @@ enum Kind {
     },
     NoRow,
     ManyRows,
+    /// More bytes than may be collected.
+    ResultTooLarge {
+        max: u64,
+    },
     /// Names of parameters that do not fit the statement.
     Named(String),
     Taken(String),
@@ -158,6 +162,13 @@ impl Error {
         matches!(self.kind(), Kind::NoRow)
     }
 
+    /// Returns whether the rows of a result were to be collected, and have more bytes than
+    /// [`Config::max_result_bytes`](crate::Config::max_result_bytes). The connection stays usable: its next call reads what is left of
+    /// the result, or has the server stop sending it.
+    pub fn is_result_too_large(&self) -> bool {
+        matches!(self.kind(), Kind::ResultTooLarge { .. })
+    }
+
     /// Returns whether the connection is unusable; connect again.
     pub fn is_closed(&self) -> bool {
         if self.0.closes {
@@ -185,6 +196,7 @@ impl Error {
             | Kind::Converted { .. }
             | Kind::NoRow
             | Kind::ManyRows
+            | Kind::ResultTooLarge { .. }
             | Kind::Named(_)
             | Kind::Taken(_)
             | Kind::Source(_)

@@ -71,6 +71,7 @@ pub mod aio;
 pub mod blocking;
 mod bulk;
 mod cancel;
+mod collected;
 mod compression;
 mod config;
 mod crypto;

@@ -87,6 +87,8 @@ pub(crate) struct Link {
     plans: Option<Box<Plans>>,
     /// The server's `max_allowed_packet`, once it was asked for.
     pub(crate) max_packet_bytes: Option<u64>,
+    /// How much of a result may be collected.
+    pub(crate) max_result_bytes: Option<u64>,
     /// Only a server that accepts writes is wanted, and this one does not any more.
     is_demoted: bool,
     wants_primary: bool,
@@ -124,6 +126,7 @@ impl Link {
             pipelining: config.pipelining,
             plans: None,
             max_packet_bytes: None,
+            max_result_bytes: config.max_result_bytes,
             is_demoted: false,
             wants_primary: config.target == ServerTarget::Primary,
             observation: Observation::new(config),

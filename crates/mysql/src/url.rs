@@ -110,6 +110,9 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
         "local-infile" => config.local_infile = option.flag()?,
         "found-rows" => config.found_rows = option.flag()?,
         "max-row-bytes" => config.limits.max_row_bytes = option.bytes()?,
+        "max-result-bytes" => {
+            config.max_result_bytes = Some(option.bytes()?).filter(|&max| max > 0);
+        }
         "idle-keep" => config.idle_keep = option.bytes()?,
         name if name.starts_with("pool-") => pool::set(config, option)?,
         name => {
@@ -120,7 +123,7 @@ fn set(config: &mut Config, option: &UrlOption<'_>) -> Result<(), Error> {
                  connect-timeout, call-timeout, statement-timeout, abandoned, \
                  compression, compression-level, query-attributes, extended-types, \
                  tcp-keepalive, tcp-user-timeout, tcp-nodelay, multi-statements, found-rows, \
-                 local-infile, cached-metadata, pipelining, statement-cache, max-row-bytes, idle-keep, and for pools {}",
+                 local-infile, cached-metadata, pipelining, statement-cache, max-row-bytes, max-result-bytes, idle-keep, and for pools {}",
                 pool::NAMES
             )));
         }

@@ -1,8 +1,7 @@
 //! Rows as types of the caller's: [`FromRow`](crate::FromRow).
 
-use onecopy_mysql_proto::Error as ProtocolError;
-
 use super::{Connection, Rows};
+use crate::collected::Collected;
 use crate::{Error, FromRow, FromRowOwned, FromValueOwned, NamedParam, Param, Statement};
 
 impl Rows<'_> {
@@ -46,19 +45,21 @@ impl Rows<'_> {
     /// [`next_owned`](Self::next_owned) or [`next_into`](Self::next_into).
     ///
     /// # Errors
-    /// Fails like [`next_as`](Self::next_as); the rows collected so far are dropped.
+    /// Fails like [`next_as`](Self::next_as), and if the rows have more bytes than
+    /// [`Config::max_result_bytes`](crate::Config::max_result_bytes); the rows collected so far are dropped.
     ///
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).
     pub async fn collect_as<T: FromRowOwned>(&mut self) -> Result<Vec<T>, Error> {
-        let mut rows = Vec::new();
-        while let Some(row) = self.next_as::<T>().await? {
-            let bytes = ((rows.len() + 1) * size_of::<T>()) as u64;
-            rows.try_reserve(1)
-                .map_err(|_| ProtocolError::OutOfMemory { bytes })?;
-            rows.push(row);
+        let mut rows = Collected::new(&self.conn.link);
+        if self.open {
+            self.conn.link.plan::<T>()?;
         }
-        Ok(rows)
+        while let Some(span) = self.next_span().await? {
+            rows.make_room(&self.conn.link)?;
+            rows.push(self.conn.link.mapped(span, self.number)?);
+        }
+        Ok(rows.into_rows())
     }
 
     /// All rows; what follows them is read too.

@@ -5,6 +5,7 @@ use onecopy_mysql_proto::client::{Reply, RowMode};
 use onecopy_wire::Span;
 
 use super::{Connection, StreamingRow};
+use crate::collected::Collected;
 use crate::shown::shown;
 use crate::{ColumnIndex, Definitions, Done, Error, OwnedRow, Row};
 
@@ -236,19 +237,18 @@ impl<'c> Rows<'c> {
     /// Returns all rows of this result as owned rows.
     ///
     /// # Errors
-    /// Fails like [`next_owned`](Self::next_owned); the rows collected so far are dropped.
+    /// Fails like [`next_owned`](Self::next_owned), and if the rows have more bytes than
+    /// [`Config::max_result_bytes`](crate::Config::max_result_bytes); the rows collected so far are dropped.
     ///
     /// # Cancel safety
     /// Cancel-safe: see [the module](crate::aio).
     pub async fn collect_owned(&mut self) -> Result<Vec<OwnedRow>, Error> {
-        let mut rows = Vec::new();
-        while let Some(row) = self.next_owned().await? {
-            let bytes = ((rows.len() + 1) * size_of::<OwnedRow>()) as u64;
-            rows.try_reserve(1)
-                .map_err(|_| ProtocolError::OutOfMemory { bytes })?;
-            rows.push(row);
+        let mut rows = Collected::new(&self.conn.link);
+        while let Some(span) = self.next_span().await? {
+            rows.make_room(&self.conn.link)?;
+            rows.push(self.conn.link.owned_row(span)?);
         }
-        Ok(rows)
+        Ok(rows.into_rows())
     }
 
     /// Returns the counters of this result. They are complete once its rows have ended.

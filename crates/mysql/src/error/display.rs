@@ -74,6 +74,11 @@ impl fmt::Display for Kind {
             Kind::ManyRows => f.write_str(
                 "the statement returned more than one row and one was asked for: add LIMIT 1, or use query_as, execute_as or exec_as",
             ),
+            Kind::ResultTooLarge { max } => write!(
+                f,
+                "the result has more than {max} bytes, the limit of max-result-bytes: read its rows one by one, ask for fewer with LIMIT, \
+                 or raise the limit"
+            ),
             Kind::Taken(column) => {
                 write!(f, "column {} was moved out of the row", OneLine(column))
             }

@@ -117,6 +117,11 @@ impl Error {
         if is_more { Kind::ManyRows } else { Kind::NoRow }.into()
     }
 
+    #[cold]
+    pub(crate) fn result_too_large(max: u64) -> Self {
+        Kind::ResultTooLarge { max }.into()
+    }
+
     /// The same, with more about the column that it is of.
     #[cold]
     pub(crate) fn of_column(mut self, described: String) -> Self {

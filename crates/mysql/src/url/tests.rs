@@ -303,6 +303,7 @@ fn every_option_changes_the_configuration() {
         "cached-metadata=false",
         "found-rows=true",
         "max-row-bytes=7777",
+        "max-result-bytes=7777",
         "idle-keep=7777",
     ] {
         let config = parse(&format!("mysql://host?{option}"));

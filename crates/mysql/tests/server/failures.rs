@@ -322,6 +322,59 @@ async fn a_row_of_the_limit_is_within_it() {
     }
 }
 
+/// The values of the result have 3 bytes a row, except for the last one's.
+#[tokio::test]
+async fn a_result_over_the_limit_is_not_collected_and_the_connection_stays_usable() {
+    let sql = "SELECT seq + 99, NULL FROM seq_1_to_100 UNION ALL SELECT 1000, NULL";
+    for (max, fits) in [(304, true), (303, false), (0, true)] {
+        let url = with_option(&url(), &format!("max-result-bytes={max}"));
+        let mut conn = wait!(Connection::connect(&url)).unwrap();
+        let rows = wait!(conn.query_as::<(u32, Option<Vec<u8>>)>(sql)).map(|rows| rows.len());
+        assert_collected(rows, fits);
+        assert_eq!(one(&mut conn, "SELECT 8").await, 8);
+        let mut rows = wait!(conn.query(sql)).unwrap();
+        let collected = wait!(rows.collect_owned()).map(|rows| rows.len());
+        assert_collected(collected, fits);
+        // What is left of it can be read still: it is behind the limit only.
+        assert!(wait!(rows.next()).unwrap().is_none());
+        assert_eq!(one(&mut conn, "SELECT 9").await, 9);
+        // One by one there is no limit, and what was read of another result does not count.
+        let mut rows = wait!(conn.query(sql)).unwrap();
+        let mut count = 0;
+        while wait!(rows.next()).unwrap().is_some() {
+            count += 1;
+        }
+        assert_eq!(count, 101);
+    }
+}
+
+fn assert_collected(rows: Result<usize, Error>, fits: bool) {
+    match rows {
+        Ok(rows) => assert!(fits && rows == 101, "{rows}"),
+        Err(error) => {
+            assert!(!fits && error.is_result_too_large(), "{error}");
+            assert!(!error.is_closed() && !error.maybe_executed(), "{error}");
+            assert!(error.to_string().contains("303 bytes"), "{error}");
+        }
+    }
+}
+
+/// Rows for hours, and a value that is read into its own memory.
+#[tokio::test]
+async fn a_result_without_an_end_is_given_up_at_the_limit() {
+    let url = with_option(&url(), "max-result-bytes=1000000");
+    let mut conn = wait!(Connection::connect(&url)).unwrap();
+    let endless = "SELECT CONCAT(seq) FROM seq_1_to_1000000000";
+    for sql in [endless, "SELECT REPEAT('x', 1000001)"] {
+        let error = wait!(conn.query_as::<(Vec<u8>,)>(sql)).unwrap_err();
+        assert!(error.is_result_too_large(), "{error}");
+        assert_eq!(one(&mut conn, "SELECT 9").await, 9);
+        let error = wait!(wait!(conn.query(sql)).unwrap().collect_owned()).unwrap_err();
+        assert!(error.is_result_too_large(), "{error}");
+        assert_eq!(one(&mut conn, "SELECT 9").await, 9);
+    }
+}
+
 /// How late a timeout may be told: for timers, and a machine that does other things too.
 const LATE: Duration = Duration::from_secs(2);
 
