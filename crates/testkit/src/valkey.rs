@@ -178,6 +178,11 @@ impl Server {
         Ok(())
     }
 
+    /// The last lines of its log.
+    pub(crate) fn log_tail(&self) -> String {
+        self.watchdog.log_tail()
+    }
+
     /// Sends a command on a connection of its own, its words separated by single spaces; returns the reply as text, of an array its
     /// elements line by line.
     ///

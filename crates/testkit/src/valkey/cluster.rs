@@ -399,6 +399,21 @@ impl Cluster {
     }
 }
 
+/// A test that fails shows what has become of its nodes.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            return;
+        }
+        for (position, node) in self.nodes.iter().enumerate() {
+            let view = self.ask(position, "CLUSTER NODES");
+            let view = view.unwrap_or_else(|error| error.to_string());
+            let (port, log) = (node.server.port(), node.server.log_tail());
+            println!("== node {position}, port {port}\n{view}\n{log}");
+        }
+    }
+}
+
 /// Of each node of CLUSTER NODES its identity, its role and its slots, without those that failed.
 fn view(nodes: &str) -> Vec<String> {
     let mut view: Vec<String> = nodes

@@ -20,7 +20,8 @@ async fn add(cluster: &aio::Cluster, numbers: std::ops::Range<usize>) -> Vec<Str
     for number in numbers {
         let text = format!("job {number}");
         let add = stream::xadd(KEY, "*", ("n", text.as_str()));
-        within(cluster.run(&add)).await.unwrap();
+        let added = within(cluster.run(&add)).await;
+        added.unwrap_or_else(|error| panic!("{text}: {error}; {:?}", cluster.stats()));
         drop(add);
         texts.push(text);
     }
