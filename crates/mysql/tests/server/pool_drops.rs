@@ -36,7 +36,7 @@ async fn what_is_dropped_on_a_borrowed_connection_is_not_the_next_borrowers() {
     config.local_infile = true;
     let pool = Pool::new(config).unwrap();
     let seed = seed();
-    let rounds = count(1_500, 100_000) / TASKS;
+    let rounds = count(1_500, 1_000_000) / TASKS;
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| {
             let random = Random::new((seed + task as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
