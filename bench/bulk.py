@@ -74,6 +74,7 @@ def ways(url, folder):
         ("onecopy dump, csv", "out", dump("-f", "csv"), "dump.csv"),
         ("onecopy dump, ndjson", "out", dump("-f", "ndjson"), "dump.ndjson"),
         ("onecopy dump, sql", "out", dump("-f", "sql"), "dump.sql"),
+        ("mysql_async, rows written as tsv", "out", [peer, "rows", url, "bulk_source", rows], "peer-async.tsv"),
         ("mariadb --batch --quick", "out", ["mariadb", *login, "--batch", "--quick", database, "-e", "SELECT * FROM bulk_source"], "peer.tsv"),
         ("mariadb-dump", "out", ["mariadb-dump", *login, "--no-create-info", "--skip-lock-tables", database, "bulk_source"], "peer.sql"),
     ]

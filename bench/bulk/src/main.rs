@@ -1,7 +1,9 @@
 //! mysql_async on the rows of bulk.py: `METHOD URL TABLE ROWS`.
 //!
 //! `batch` is its own `exec_batch`, an execution a row; `insert` is one prepared INSERT of 1,000 rows, as its users write
-//! it by hand.
+//! it by hand; `rows` writes the table to standard output as tab-separated text, as its users do with `query_iter`.
+
+use std::io::{BufWriter, Write, stdout};
 
 use mysql_async::prelude::*;
 use mysql_async::{Conn, Opts, Params, Value};
@@ -35,10 +37,43 @@ async fn run(method: &str, url: &str, table: &str, rows: u64) -> Result<(), mysq
                 conn.exec_drop(&statement, Params::Positional(values)).await?;
             }
         }
+        "rows" => {
+            let mut out = BufWriter::with_capacity(64 << 10, stdout().lock());
+            let mut result = conn.query_iter(format!("SELECT * FROM {table}")).await?;
+            while let Some(row) = result.next().await? {
+                for (column, value) in row.unwrap().into_iter().enumerate() {
+                    if column > 0 {
+                        out.write_all(b"\t").expect("standard output takes it");
+                    }
+                    write_value(&mut out, &value).expect("standard output takes it");
+                }
+                out.write_all(b"\n").expect("standard output takes it");
+            }
+            out.flush().expect("standard output takes it");
+        }
         other => panic!("no method {other}"),
     }
     conn.query_drop("COMMIT").await?;
     conn.disconnect().await
+}
+
+/// The text protocol has NULL and bytes only. Tabs, newlines and backslashes are escaped.
+fn write_value(out: &mut impl Write, value: &Value) -> std::io::Result<()> {
+    let Value::Bytes(bytes) = value else {
+        return out.write_all(b"\\N");
+    };
+    let mut rest = &bytes[..];
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
+        out.write_all(&rest[..at])?;
+        let escaped = match rest[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            _ => b"\\\\",
+        };
+        out.write_all(escaped)?;
+        rest = &rest[at + 1..];
+    }
+    out.write_all(rest)
 }
 
 /// As bulk.py and the example of onecopy-mysql make it.
