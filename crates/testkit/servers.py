@@ -20,11 +20,13 @@ OTHERWISE = ("or test a server of your own: ONECOPY_TEST_MYSQL_URL=mysql://user:
              "or ONECOPY_TEST_VALKEY_URL=redis://host")
 
 # Suite, start of the version, package with the server and what it is called there, packages with its plugins and mariadb-binlog,
-# what it may lack as the tests call it. The latter are fetched without what they depend on, which is for running a service.
+# single files of further packages by the pattern of their paths, what it may lack as the tests call it. Plugins and files are fetched
+# without what their packages depend on, which is for running a service.
 # Whatever else is lacking fails the run: a plugin that is gone would take its tests with it.
-Server = collections.namedtuple("Server", "kind suite version binary package plugins may_lack")
+Server = collections.namedtuple("Server", "kind suite version binary package plugins files may_lack")
 KNOWN = {
-    "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", ["mysql-client-core"], [
+    "mysql-9": Server("mysql", "sid", "9.", "usr/sbin/mysqld", "mysql-server-core", ["mysql-client-core"],
+                      {"mysql-testsuite": "*/plugin/auth_test_plugin.so"}, [
         "RETURNING", "UUID", "INET6", "INET4", "cached metadata", "TIME up to 838:59:59.999999",
         "TIME parameters of 838 hours and microseconds",
         "headers of the PROXY protocol", "mysql_native_password, ed25519", "COM_STMT_BULK_EXECUTE", "bulk execute",
@@ -34,16 +36,16 @@ KNOWN = {
         "sha256_password with a password of 300 bytes", "an account of ed25519", "an account of parsec",
         "a certificate proven by the password", "dialog", "named types",
         "INSERT ... RETURNING", "SET STATEMENT", "BACKUP STAGE START", "EXECUTE IMMEDIATE 'SELECT 1'", "a list of what variables take",
-        "mysql_native_password, ed25519, parsec", "Aborted_connects_preauth", "the id of the last prepared statement"]),
+        "mysql_native_password, ed25519, parsec", "two questions", "Aborted_connects_preauth", "the id of the last prepared statement"]),
     "mariadb-11.8": Server("mysql", "trixie", "1:11.8.", "usr/sbin/mariadbd", "mariadb-server-core",
-                           ["mariadb-server", "mariadb-client", "libmariadb3"], [
+                           ["mariadb-server", "mariadb-client", "libmariadb3"], {"mariadb-test": "*/plugin/dialog_examples.so"}, [
         "type JSON", "VARCHAR(20) CHARACTER SET gb18030", "caching_sha2_password", "mysql_clear_password", "attributes of queries",
         "caching_sha2_password, sha256_password", "an account of caching_sha2_password",
-        "an account of sha256_password", "compression zstd", "a second factor", "query attributes",
+        "an account of sha256_password", "compression zstd", "a second factor", "query attributes", "three factors",
         "a question of PAM", "Galera", "group replication", "SET RESOURCE GROUP USR_default", "LOCK INSTANCE FOR BACKUP",
         "MySQL's own client"]),
     # The whole server, which looks at the name that it is called by.
-    "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], []),
+    "valkey-8": Server("valkey", "trixie", "8.", "usr/bin/valkey-check-rdb", "valkey-tools", [], {}, []),
 }
 # What talks to a server of each kind, and the variable that names the server to start.
 TESTS = {
@@ -66,9 +68,10 @@ def say(text):
 
 
 def fetched(name):
-    """The launcher of a server, fetched where it is not there."""
+    """The launcher of a server, fetched where it is not there, or was fetched before this asked for all of it."""
     launcher = SERVERS / name / "launch"
-    if not launcher.exists():
+    files = [pattern.rpartition("/")[2] for pattern in KNOWN[name].files.values()]
+    if not launcher.exists() or not all(any((SERVERS / name / "root").rglob(file)) for file in files):
         check_tools()
         # Beside its place, so that what is in its place is whole.
         shutil.rmtree(SERVERS / f"{name}.part", ignore_errors=True)
@@ -106,6 +109,15 @@ def fetch(server, folder):
     say(f"unpacking {len(packages)} packages")
     for package in packages:
         run(["dpkg-deb", "--extract", package, folder / "root"], apt)
+    for package, pattern in server.files.items():
+        say(f"fetching {package} for {pattern}")
+        parts = folder / "parts"
+        parts.mkdir()
+        run(["apt-get", "download", "-q", package], apt, cwd=parts)
+        archive = next(parts.glob("*.deb"))
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as files:
+            subprocess.run(["tar", "--extract", "--directory", folder / "root", "--wildcards", pattern], stdin=files.stdout, check=True)
+        shutil.rmtree(parts)
     (folder / "packages").write_text("".join(f"{package.name}\n" for package in packages))
     write_launcher(server, folder)
     shutil.rmtree(folder / "apt")
