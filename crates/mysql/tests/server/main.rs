@@ -18,6 +18,8 @@ mod futures;
 #[cfg(feature = "tokio")]
 mod local_infile_drops;
 #[cfg(feature = "tokio")]
+mod names;
+#[cfg(feature = "tokio")]
 mod parity;
 #[cfg(feature = "tokio")]
 mod polls;
