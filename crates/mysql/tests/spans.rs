@@ -64,14 +64,13 @@ impl Subscriber for Shared {
     fn exit(&self, _: &Id) {}
 }
 
+fn config() -> Config {
+    Config::from_url(&test_server().url()).unwrap()
+}
+
 #[test]
 fn statements_are_spans_with_the_attributes_of_open_telemetry() {
-    let config = Config::from_url(&test_server().url()).unwrap();
-    let database = config.database.clone().unwrap();
-    let Endpoint::Tcp { host, port } = config.endpoint.clone() else {
-        panic!("the tests' server has TCP");
-    };
-    let mut conn = Connection::connect_with(&config).unwrap();
+    let mut conn = Connection::connect_with(&config()).unwrap();
     let spans = Arc::new(Spans::default());
     tracing::subscriber::with_default(Shared(Arc::clone(&spans)), || {
         conn.run("SELECT 'secret'").unwrap();
@@ -82,16 +81,57 @@ fn statements_are_spans_with_the_attributes_of_open_telemetry() {
         conn.run("SELECT nothing").unwrap_err();
     });
     conn.run("SELECT 'nobody listens'").unwrap();
+    assert_three(&spans, conn.server_version());
+}
 
+/// A future that is dropped half way has its span closed, too.
+#[cfg(feature = "tokio")]
+#[tokio::test]
+async fn statements_of_the_async_api_are_the_same_spans() {
+    use onecopy_mysql::aio::Connection;
+    use std::time::Duration;
+
+    let mut conn = Connection::connect_with(&config()).await.unwrap();
+    let spans = Arc::new(Spans::default());
+    let listening = tracing::subscriber::set_default(Shared(Arc::clone(&spans)));
+    conn.run("SELECT 'secret'").await.unwrap();
+    let rows = conn.exec("SELECT ?", &params![1]).await.unwrap();
+    rows.finish().await.unwrap();
+    conn.run("SELECT nothing").await.unwrap_err();
+    assert_three(&spans, conn.server_version());
+    let sleeps = conn.run("SELECT SLEEP(60)");
+    tokio::time::timeout(Duration::from_millis(20), sleeps)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        conn.query_scalar::<u8>("SELECT 7 /* next */")
+            .await
+            .unwrap(),
+        7
+    );
+    drop(listening);
+    conn.run("SELECT 'nobody listens'").await.unwrap();
+    let spans = spans.0.lock().unwrap();
+    let texts: Vec<&str> = spans.iter().map(|(f, _)| &*f["db.query.text"]).collect();
+    assert_eq!(texts[3..], ["SELECT `SLEEP` (?)", "SELECT ?"], "{texts:?}");
+    assert!(spans.iter().all(|(_, is_closed)| *is_closed), "{spans:?}");
+}
+
+/// The spans of the three statements above.
+fn assert_three(spans: &Spans, version: &str) {
+    let config = config();
+    let database = config.database.unwrap();
+    let Endpoint::Tcp { host, port } = config.endpoint else {
+        panic!("the tests' server has TCP");
+    };
+    let system = match version.contains("MariaDB") {
+        true => "mariadb",
+        false => "mysql",
+    };
     let spans = spans.0.lock().unwrap();
     assert_eq!(spans.len(), 3);
     for (fields, is_closed) in spans.iter() {
         assert!(is_closed, "{fields:?}");
-        let system = if conn.server_version().contains("MariaDB") {
-            "mariadb"
-        } else {
-            "mysql"
-        };
         for (name, expected) in [
             ("otel.name", format!("SELECT {database}")),
             ("otel.kind", "client".into()),
