@@ -41,6 +41,20 @@ use crate::sql::{Part, parts};
 use crate::{Error, NamedParam, NamedValue, SqlMode};
 
 /// The settings of a session that literals depend on.
+///
+/// # Example
+/// ```
+/// use onecopy_mysql::format::{Dialect, literal};
+/// use onecopy_mysql::{Param, SqlMode};
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let text = Param::Str(r"it's a \");
+/// let usual = Dialect::default();
+/// assert_eq!(literal(&text, usual)?, r"'it''s a \\'");
+/// let mode = SqlMode { no_backslash_escapes: true, ..usual.mode };
+/// assert_eq!(literal(&text, Dialect { mode, ..usual })?, r"'it''s a \'");
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// How strings are quoted.

@@ -86,6 +86,19 @@ pub fn list<'a, T: ToParam + 'a>(values: impl IntoIterator<Item = &'a T>) -> Par
 ///
 /// A name is `:` and an ASCII letter or `_`, then letters, digits and `_`; names are case-sensitive. Text in strings, quoted
 /// identifiers and comments is not a name, and neither are `::` and `:=`.
+///
+/// # Example
+/// ```
+/// use onecopy_mysql::{NamedSql, list, params};
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let sql = NamedSql::new("SELECT name FROM product WHERE id IN (:ids) AND price < :price");
+/// let ids = [7, 8];
+/// let bound = sql.bind(&params! { ids: list(&ids), price: 5 })?;
+/// assert_eq!(bound.sql(), b"SELECT name FROM product WHERE id IN (?,?) AND price < ?");
+/// assert_eq!(bound.params().len(), 3);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct NamedSql<'s> {
     sql: &'s [u8],

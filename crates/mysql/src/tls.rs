@@ -9,6 +9,19 @@ use onecopy_net::{Endpoint, Identity, TlsConnector, TlsOptions, Verify};
 use crate::{Config, Error};
 
 /// Whether TLS is used, and how the server is verified.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+/// use onecopy_mysql::{Config, SslMode};
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut config = Config::from_url("mysql://app:password@db.example.com/shop")?;
+/// config.ssl_mode = Some(SslMode::VerifyFull); // as `?ssl-mode=verify-full`
+/// let conn = Connection::connect_with(&config)?;
+/// println!("{:?}", conn.tls());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SslMode {
     /// Clear text, also over a network.

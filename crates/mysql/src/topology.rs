@@ -18,6 +18,17 @@ use crate::link::deadline_in;
 use crate::{Config, Error};
 
 /// Which server of several a connection is for, by whether it accepts writes: by `@@global.read_only`.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Pool;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let servers = "mysql://app:password@db1,db2,db3/shop";
+/// let writes = Pool::from_url(&format!("{servers}?target=primary"))?;
+/// let reads = Pool::from_url(&format!("{servers}?target=prefer-replica&load-balance=true"))?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ServerTarget {
     /// Any server. Nothing is asked after the login.

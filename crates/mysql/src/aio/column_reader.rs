@@ -26,6 +26,24 @@ use crate::{ColumnType, Error, Value};
 /// # Cancel safety
 /// A read may be dropped while it waits; nothing is lost. If calls have a timeout, the next read continues with the time that is
 /// left of the dropped read's timeout.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::aio::Connection;
+/// use tokio::io::copy_buf;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+///
+/// let mut rows = conn.query("SELECT photo FROM product WHERE id = 7").await?;
+/// if let Some(mut row) = rows.next_streaming().await?
+///     && let Some(mut photo) = row.next_column().await?
+/// {
+///     println!("{}: {:?} bytes", photo.name(), photo.len());
+///     copy_buf(&mut photo, &mut tokio::io::sink()).await?; // or a file, a response
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,

@@ -159,6 +159,32 @@ impl<'c, 'a> Pipeline<'c, 'a> {
 /// They may be dropped before the last one is read. Statements of which nothing was sent are then not executed; the results of the others
 /// are discarded. In one case the next call finds the connection closed: a statement with parameters of 16 KiB and more, which are
 /// sent by reference, was only partly sent.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::aio::Connection;
+/// use onecopy_mysql::params;
+///
+/// # async fn example() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop").await?;
+///
+/// let (name, id) = (params!["cup"], params![7]);
+/// let mut pipeline = conn.pipeline();
+/// pipeline.exec("UPDATE product SET name = ? WHERE id = 7", &name)?;
+/// pipeline.exec("SELECT name FROM product WHERE id = ?", &id)?;
+///
+/// let mut results = pipeline.send().await?;
+/// if let Some(update) = results.next().await? {
+///     println!("{} rows changed", update.done().affected_rows);
+/// }
+/// if let Some(mut rows) = results.next().await? {
+///     while let Some((name,)) = rows.next_as::<(&str,)>().await? {
+///         println!("{name}");
+///     }
+/// }
+/// results.finish().await
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "statements are sent when their results are read"]
 pub struct Results<'c, 'a> {

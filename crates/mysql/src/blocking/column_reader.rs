@@ -15,6 +15,23 @@ use crate::{ColumnType, Error, Value};
 ///
 /// [`BufRead`] borrows the bytes from the read buffer. [`Read`] with a large slice (16 KiB or more) reads directly from the
 /// socket into that slice.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// let mut rows = conn.query("SELECT photo FROM product WHERE id = 7")?;
+/// if let Some(mut row) = rows.next_streaming()?
+///     && let Some(mut photo) = row.next_column()?
+/// {
+///     println!("{}: {:?} bytes", photo.name(), photo.len());
+///     std::io::copy(&mut photo, &mut std::fs::File::create("photo.jpeg")?)?;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct ColumnReader<'r> {
     conn: &'r mut Connection,

@@ -156,6 +156,32 @@ impl<'c, 'a> Pipeline<'c, 'a> {
 /// They may be dropped before the last one is read. Statements of which nothing was sent are then not executed; the results of the others
 /// are discarded. In one case the next call finds the connection closed: a statement with parameters of 16 KiB and more, which are
 /// sent by reference, was only partly sent.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+/// use onecopy_mysql::params;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// let (name, id) = (params!["cup"], params![7]);
+/// let mut pipeline = conn.pipeline();
+/// pipeline.exec("UPDATE product SET name = ? WHERE id = 7", &name)?;
+/// pipeline.exec("SELECT name FROM product WHERE id = ?", &id)?;
+///
+/// let mut results = pipeline.send()?;
+/// if let Some(update) = results.next()? {
+///     println!("{} rows changed", update.done().affected_rows);
+/// }
+/// if let Some(mut rows) = results.next()? {
+///     while let Some((name,)) = rows.next_as::<(&str,)>()? {
+///         println!("{name}");
+///     }
+/// }
+/// results.finish()
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "statements are sent when their results are read"]
 pub struct Results<'c, 'a> {

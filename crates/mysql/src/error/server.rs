@@ -7,6 +7,21 @@ use onecopy_mysql_proto::owned;
 use onecopy_mysql_proto::packet::{ErrPacket, OneLine};
 
 /// An error that the server sent. The connection stays usable unless [`Error::is_closed`](crate::Error::is_closed) says otherwise.
+///
+/// # Example
+/// ```no_run
+/// use onecopy_mysql::blocking::Connection;
+///
+/// # fn main() -> Result<(), onecopy_mysql::Error> {
+/// let mut conn = Connection::connect("mysql://user:password@localhost/shop")?;
+///
+/// if let Err(error) = conn.run("SELECT nothing") {
+///     let server = error.server().expect("the server's own error");
+///     assert_eq!((server.code, server.sql_state.as_deref()), (1054, Some("42S22")));
+///     println!("{}", server.message); // Unknown column 'nothing' in ...
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
     /// The error number, such as 1062 for a duplicate key.
