@@ -1,6 +1,9 @@
 //! `onecopy dump`: a table, or the rows of a query, to a file or standard output.
 
+mod batches;
+mod key;
 mod session;
+mod target;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,6 +43,14 @@ pub(crate) struct Args {
     /// sql: begin with CREATE TABLE
     #[arg(long)]
     create: bool,
+
+    /// Dump in batches by the primary key, and continue where an earlier run with --resume stopped
+    #[arg(long)]
+    resume: bool,
+
+    /// Rows of a batch of --resume
+    #[arg(long, value_name = "ROWS", default_value_t = 100_000, requires = "resume", value_parser = clap::value_parser!(u64).range(1..))]
+    batch: u64,
 
     /// The time zone of TIMESTAMP values; SYSTEM is the server's
     #[arg(long, value_name = "ZONE", default_value = "+00:00")]
@@ -86,6 +97,8 @@ Examples:
   Statements for any client, with the table:
     onecopy dump mysql://user@localhost/shop -p product --create -o p.sql
     onecopy sql mysql://user@localhost/other -p -q < p.sql
+  A large table; run the same again after an interruption:
+    onecopy dump mysql://user@localhost/shop -p product -o p.tsv --resume
   From one server to another:
     onecopy dump mysql://user@old/shop product |
       onecopy load mysql://user@new/shop product -
@@ -105,12 +118,19 @@ A dump is one statement: all rows come from one snapshot, if the table
 supports transactions. For a snapshot of several tables use mariadb-dump or
 mysqldump; onecopy sql loads what they write.
 
+--resume:
+  FILE.part grows by a batch at a time, and FILE.onecopy-dump has the key of
+  the last row in it. The rows of each run are from one snapshot: what changes
+  between two runs may be in the file or not. It needs a table with a primary
+  key of numbers, texts, bytes, dates or times, and -o FILE.
+
 Login:
   As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.
 
 Exit status:
   0    success (also if the reader, such as head, closes the pipe early)
-  1    error; the message is on stderr, and FILE is not created
+  1    error; the message is on stderr, and FILE is not created (with --resume
+       what there is stays in FILE.part)
   2    wrong arguments";
 
 pub(crate) fn run(args: Args) -> ExitCode {

@@ -17,6 +17,7 @@ mod progress_line;
 mod prompt;
 mod proxy;
 mod sql;
+mod state_file;
 mod table;
 mod top;
 mod tour;

@@ -1,12 +1,11 @@
 //! One run: log in, find what to select, write what comes.
 
-use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 
 use onecopy_mysql::blocking::{Connection, Rows};
 
-use super::{Args, FormatName};
+use super::target::Target;
+use super::{Args, FormatName, batches};
 use crate::failure::{Failure, say};
 use crate::output::{self, Column, DumpFormat, Format, Out, dump_format};
 use crate::table::{Table, ValueKind, quoted};
@@ -25,10 +24,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let zone = args.time_zone.replace('\'', "''");
     conn.run(format!("SET SESSION time_zone = '{zone}'"))?;
     let selected = Selected::find(&mut conn, what, args)?;
-    let mut target = Target::open(args.output.as_deref())?;
-    let written = write(&mut conn, &selected, format, args, &mut target);
-    let mut progress = written?;
-    target.complete()?;
+    let mut progress = match args.resume {
+        false => whole(&mut conn, &selected, format, args)?,
+        true => batches::run(&mut conn, (what, &selected), format, args)?,
+    };
     let summary = progress.finish();
     if !args.quiet && (args.output.is_some() || !io::stdout().is_terminal()) {
         say(&summary);
@@ -54,13 +53,43 @@ fn format(args: &Args) -> Result<FormatName, Failure> {
     }
 }
 
+/// In one statement.
+fn whole(
+    conn: &mut Connection,
+    selected: &Selected,
+    format: FormatName,
+    args: &Args,
+) -> Result<Transfer, Failure> {
+    let mut target = Target::open(args.output.as_deref())?;
+    let mut progress = Transfer::of_rows(selected.rows, args.quiet);
+    let written = Written {
+        sql: &selected.sql(),
+        is_first: true,
+        rows_before: 0,
+    };
+    write(
+        conn,
+        selected,
+        format,
+        args,
+        &mut target,
+        &mut progress,
+        &written,
+    )?;
+    target.complete()?;
+    Ok(progress)
+}
+
 /// What is to be written.
-struct Selected {
-    sql: String,
-    /// The table's, quoted; none of a query.
-    table: Option<String>,
+pub(super) struct Selected {
+    /// Of a table its columns; of a query all of it.
+    pub(super) columns: String,
+    /// The table's name, quoted; none of a query.
+    pub(super) table: Option<String>,
+    /// Which of its rows.
+    pub(super) condition: Option<String>,
     /// About how many rows there are.
-    rows: Option<u64>,
+    pub(super) rows: Option<u64>,
 }
 
 impl Selected {
@@ -72,8 +101,9 @@ impl Selected {
                 ));
             }
             return Ok(Self {
-                sql: what.to_owned(),
+                columns: what.to_owned(),
                 table: None,
+                condition: None,
                 rows: None,
             });
         }
@@ -82,20 +112,29 @@ impl Selected {
             .insertable()
             .map(|(_, column)| selected(&column.name, column.kind))
             .collect();
-        let mut sql = format!("SELECT {} FROM {}", columns.join(", "), table.sql);
-        if let Some(condition) = &args.r#where {
-            sql.push_str(" WHERE ");
-            sql.push_str(condition);
-        }
         let rows = match args.r#where {
             None => estimate(conn, what)?,
             Some(_) => None,
         };
         Ok(Self {
-            sql,
+            columns: columns.join(", "),
             table: Some(table.sql),
+            condition: args.r#where.clone(),
             rows,
         })
+    }
+
+    /// All of it in one statement.
+    fn sql(&self) -> String {
+        let Some(table) = &self.table else {
+            return self.columns.clone();
+        };
+        let mut sql = format!("SELECT {} FROM {table}", self.columns);
+        if let Some(condition) = &self.condition {
+            sql.push_str(" WHERE ");
+            sql.push_str(condition);
+        }
+        sql
     }
 }
 
@@ -126,14 +165,58 @@ fn estimate(conn: &mut Connection, table: &str) -> Result<Option<u64>, Failure> 
     Ok(estimate)
 }
 
-fn write(
+/// What is written at a time.
+pub(super) struct Written<'a> {
+    pub(super) sql: &'a str,
+    /// Whether nothing is in front of it.
+    pub(super) is_first: bool,
+    /// Rows of earlier runs, for the bar.
+    pub(super) rows_before: u64,
+}
+
+/// Writes the rows of a statement; gives their number.
+pub(super) fn write(
     conn: &mut Connection,
     selected: &Selected,
     format: FormatName,
     args: &Args,
     target: &mut Target,
-) -> Result<Transfer, Failure> {
-    let create = match (&selected.table, args.create) {
+    progress: &mut Transfer,
+    written: &Written<'_>,
+) -> Result<u64, Failure> {
+    let mut format = form(conn, selected, format, args, written.is_first)?;
+    let mut rows = conn.query(written.sql)?;
+    let Some(columns) = rows.columns().map(Column::all) else {
+        return Err(Failure::other("the statement has no rows"));
+    };
+    let out = &mut target.out;
+    format.begin(&columns, out)?;
+    let mut count = 0;
+    let ended = write_rows(&mut rows, &columns, &mut *format, out, || {
+        count += 1;
+        progress.row(|rows| rows + written.rows_before);
+    });
+    if let Err(failure) = ended {
+        if !matches!(failure, Failure::ReaderGone) {
+            format.break_off(out)?;
+            out.flush()?;
+        }
+        return Err(failure);
+    }
+    rows.finish()?;
+    format.end(out)?;
+    Ok(count)
+}
+
+/// The form of the rows, with what stands in front of the first.
+fn form(
+    conn: &mut Connection,
+    selected: &Selected,
+    format: FormatName,
+    args: &Args,
+    is_first: bool,
+) -> Result<Box<dyn Format>, Failure> {
+    let create = match (&selected.table, args.create && is_first) {
         (Some(table), true) => Some(create_statement(conn, table)?),
         _ => None,
     };
@@ -142,13 +225,10 @@ fn write(
         .as_deref()
         .map(quoted)
         .or_else(|| selected.table.as_ref().map(|table| unqualified(table)));
-    let mut format = dump_format(match format {
-        FormatName::Csv => DumpFormat::Csv {
-            header: !args.no_header,
-        },
-        FormatName::Tsv => DumpFormat::Tsv {
-            header: !args.no_header,
-        },
+    let header = !args.no_header && is_first;
+    Ok(dump_format(match format {
+        FormatName::Csv => DumpFormat::Csv { header },
+        FormatName::Tsv => DumpFormat::Tsv { header },
         FormatName::Json => DumpFormat::Json,
         FormatName::Ndjson => DumpFormat::Ndjson,
         FormatName::Sql => DumpFormat::Sql {
@@ -157,30 +237,7 @@ fn write(
             })?,
             create,
         },
-    });
-    let mut progress = Transfer::of_rows(selected.rows, args.quiet);
-    let mut rows = conn.query(&selected.sql)?;
-    let Some(columns) = rows.columns().map(Column::all) else {
-        return Err(Failure::other("the statement has no rows"));
-    };
-    format.begin(&columns, &mut target.out)?;
-    let written = write_rows(
-        &mut rows,
-        &columns,
-        &mut *format,
-        &mut target.out,
-        &mut progress,
-    );
-    if let Err(failure) = written {
-        if !matches!(failure, Failure::ReaderGone) {
-            format.break_off(&mut target.out)?;
-            target.out.flush()?;
-        }
-        return Err(failure);
-    }
-    rows.finish()?;
-    format.end(&mut target.out)?;
-    Ok(progress)
+    }))
 }
 
 fn write_rows(
@@ -188,11 +245,11 @@ fn write_rows(
     columns: &[Column],
     format: &mut dyn Format,
     out: &mut Out,
-    progress: &mut Transfer,
+    mut written: impl FnMut(),
 ) -> Result<(), Failure> {
     let are_small = output::are_small(columns);
     while output::write_row(rows, columns, are_small, format, out)? {
-        progress.row(|rows| rows);
+        written();
     }
     Ok(())
 }
@@ -214,61 +271,4 @@ fn create_statement(conn: &mut Connection, table: &str) -> Result<String, Failur
     let statement = row.get(1)?;
     rows.finish()?;
     Ok(statement)
-}
-
-/// Standard output, or a file that gets its name when it is complete.
-struct Target {
-    out: Out,
-    /// Its name for now, and at the end.
-    names: Option<(PathBuf, PathBuf)>,
-}
-
-impl Target {
-    fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = path else {
-            let out = Out::stdout()
-                .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
-            return Ok(Self { out, names: None });
-        };
-        // What is no file, a pipe or /dev/null, is written to as it is.
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options()
-                .write(true)
-                .open(path)
-                .map_err(|error| cannot_write(path, &error))?;
-            return Ok(Self {
-                out: Out::to_file(file),
-                names: None,
-            });
-        }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|error| cannot_write(&part, &error))?;
-        Ok(Self {
-            out: Out::to_file(file),
-            names: Some((part, path.to_owned())),
-        })
-    }
-
-    fn complete(&mut self) -> Result<(), Failure> {
-        self.out.flush()?;
-        if let Some((part, path)) = self.names.take() {
-            fs::rename(&part, &path).map_err(|error| cannot_write(&path, &error))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((part, _)) = &self.names {
-            // It failed, and its failure is what is reported.
-            let _ = fs::remove_file(part);
-        }
-    }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::other(format!("can't write {}: {error}", path.display()))
 }

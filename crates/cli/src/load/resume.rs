@@ -1,16 +1,15 @@
 //! The place behind the last batch that was committed, in a small file.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::records::Position;
 use super::source::Source;
 use crate::failure::Failure;
+use crate::state_file::StateFile;
 
-/// What the file has, as JSON.
+/// What the file has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) table: String,
@@ -25,7 +24,7 @@ pub(super) struct State {
 
 /// Where the state is kept, if at all.
 #[derive(Debug)]
-pub(super) struct Resume(Option<PathBuf>);
+pub(super) struct Resume(Option<StateFile>);
 
 impl Resume {
     pub(super) fn new(
@@ -40,12 +39,8 @@ impl Resume {
             };
         }
         match (state, source.path()) {
-            (Some(state), _) => Ok(Self(Some(state.to_owned()))),
-            (None, Some(path)) => {
-                let mut path = path.as_os_str().to_owned();
-                path.push(".onecopy-load");
-                Ok(Self(Some(path.into())))
-            }
+            (Some(state), _) => Ok(Self(Some(StateFile::new(state.to_owned())))),
+            (None, Some(path)) => Ok(Self(Some(StateFile::beside(path, ".onecopy-load")))),
             (None, None) => Err(Failure::other(
                 "--resume with standard input needs --state FILE",
             )),
@@ -54,18 +49,14 @@ impl Resume {
 
     /// What an earlier run left.
     pub(super) fn load(&self, table: &str, source: &Source) -> Result<Option<State>, Failure> {
-        let Some(path) = &self.0 else { return Ok(None) };
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(cannot(path, "read", &error)),
+        let Some(file) = &self.0 else { return Ok(None) };
+        let Some(state) = file.load::<State>()? else {
+            return Ok(None);
         };
-        let state: State =
-            serde_json::from_str(&text).map_err(|error| cannot(path, "understand", &error))?;
         if state.table != table || state.bytes != source.bytes {
             return Err(Failure::other(format!(
                 "{} belongs to another load (of table {}, of a file of {} bytes); remove it to start from the beginning",
-                path.display(),
+                file.path().display(),
                 state.table,
                 state
                     .bytes
@@ -75,25 +66,13 @@ impl Resume {
         Ok(Some(state))
     }
 
-    /// Keeps the place: all of it or nothing is in the file.
     pub(super) fn save(&self, state: &State) -> Result<(), Failure> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        let mut new = path.as_os_str().to_owned();
-        new.push(".new");
-        let text = serde_json::to_string(state).map_err(|error| cannot(path, "write", &error))?;
-        let saved = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-        saved.map_err(|error| cannot(path, "write", &error))
+        self.0.as_ref().map_or(Ok(()), |file| file.save(state))
     }
 
     /// All rows are loaded.
     pub(super) fn remove(&self) -> Result<(), Failure> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(cannot(path, "remove", &error))
-            }
-            _ => Ok(()),
-        }
+        self.0.as_ref().map_or(Ok(()), StateFile::remove)
     }
 }
 
@@ -110,8 +89,4 @@ impl State {
             line: self.line,
         }
     }
-}
-
-fn cannot(path: &Path, what: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::other(format!("can't {what} {}: {error}", path.display()))
 }

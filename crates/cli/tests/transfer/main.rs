@@ -1,6 +1,7 @@
 //! `onecopy load` and `onecopy dump`, the real binary on a private server, or on the one that `ONECOPY_TEST_MYSQL_URL` names.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+mod dump_resume;
 mod errors;
 mod input;
 mod resume;

@@ -1,0 +1,118 @@
+//! Where a dump is written.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::output::Out;
+
+/// Standard output, or a file that gets its name when it is complete.
+pub(super) struct Target {
+    pub(super) out: Out,
+    /// Its name for now, and at the end.
+    names: Option<(PathBuf, PathBuf)>,
+    /// Whether what there is stays if the dump fails.
+    is_kept: bool,
+}
+
+impl Target {
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            let out = Out::stdout()
+                .map_err(|error| Failure::other(format!("standard output is closed: {error}")))?;
+            return Ok(Self {
+                out,
+                names: None,
+                is_kept: false,
+            });
+        };
+        // What is no file, a pipe or /dev/null, is written to as it is.
+        if !may_be_file(path) {
+            let file = File::options()
+                .write(true)
+                .open(path)
+                .map_err(|error| cannot_write(path, &error))?;
+            return Ok(Self {
+                out: Out::to_file(file),
+                names: None,
+                is_kept: false,
+            });
+        }
+        let part = part_of(path);
+        let file = File::create(&part).map_err(|error| cannot_write(&part, &error))?;
+        Ok(Self {
+            out: Out::to_file(file),
+            names: Some((part, path.to_owned())),
+            is_kept: false,
+        })
+    }
+
+    /// Opens what an earlier run has written, of which so many bytes are to stay.
+    pub(super) fn resume(path: &Path, bytes: u64) -> Result<Self, Failure> {
+        let part = part_of(path);
+        let opened = File::options()
+            .write(true)
+            .create(bytes == 0)
+            .truncate(false)
+            .open(&part)
+            .and_then(|mut file| match file.metadata()?.len() >= bytes {
+                true => {
+                    file.set_len(bytes)?;
+                    file.seek(SeekFrom::End(0))?;
+                    Ok(file)
+                }
+                false => Err(io::Error::other(
+                    "it is shorter than an earlier run left it",
+                )),
+            });
+        let file = opened.map_err(|error| cannot_write(&part, &error))?;
+        Ok(Self {
+            out: Out::to_file(file),
+            names: Some((part, path.to_owned())),
+            is_kept: true,
+        })
+    }
+
+    /// The number of bytes in the file, all of which are on the disk.
+    pub(super) fn synced(&mut self) -> Result<u64, Failure> {
+        let file = self.out.direct()?;
+        file.sync_data()?;
+        Ok(file.metadata()?.len())
+    }
+
+    pub(super) fn complete(&mut self) -> Result<(), Failure> {
+        self.out.flush()?;
+        if let Some((part, path)) = self.names.take() {
+            fs::rename(&part, &path).map_err(|error| cannot_write(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.names
+            && !self.is_kept
+        {
+            // It failed, and its failure is what is reported.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// Whether there is a file of this name, or nothing yet.
+pub(super) fn may_be_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) || !path.exists()
+}
+
+/// The name while it is not complete.
+pub(super) fn part_of(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::other(format!("can't write {}: {error}", path.display()))
+}
