@@ -4,8 +4,11 @@
 mod dump_resume;
 mod errors;
 mod input;
+mod progress;
 mod resume;
 mod round_trip;
+#[path = "../common/terminal.rs"]
+mod terminal;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
