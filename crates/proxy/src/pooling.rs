@@ -16,6 +16,7 @@ mod lane;
 pub(crate) mod limiter;
 pub(crate) mod line;
 pub(crate) mod look;
+pub(crate) mod own_id;
 pub(crate) mod password_checks;
 pub(crate) mod pin;
 pub(crate) mod pool;

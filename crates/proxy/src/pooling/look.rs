@@ -176,6 +176,12 @@ impl Look {
         self
     }
 
+    /// The same without a mention that was dealt with.
+    pub(crate) fn without(mut self, mention: Mention) -> Self {
+        self.mentions &= !(1 << mention as u8);
+        self
+    }
+
     /// Whether one of the text's statements is of this kind.
     pub(crate) fn has(self, kind: Kind) -> bool {
         self.kinds & 1 << kind as u8 != 0

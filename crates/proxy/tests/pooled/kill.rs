@@ -61,6 +61,53 @@ fn a_kill_ends_the_client_and_others_keep_theirs() {
     assert_eq!(text(&mut next, "SELECT 2"), "2");
 }
 
+/// What a client asks for alone is the id that it was greeted with, on whichever connection, and it keeps none.
+#[test]
+fn a_client_is_told_its_own_id_and_others_may_kill_it_by_that() {
+    for mode in [Mode::Transaction, Mode::Session] {
+        let pooled = Pooled::start(mode, 2);
+        let (mut one, mut other) = (pooled.connect(), pooled.connect());
+        let mut ids = Vec::new();
+        for conn in [&mut one, &mut other] {
+            let id = conn.connection_id();
+            for sql in [
+                "SELECT CONNECTION_ID()",
+                "select connection_id( ) as id;",
+                " SELECT CONNECTION_ID() id ; ",
+            ] {
+                let mut rows = conn.query(sql).unwrap();
+                let name = match sql.contains("id;") || sql.contains("id ;") {
+                    true => "id",
+                    false => "CONNECTION_ID()",
+                };
+                let columns = rows.columns().unwrap();
+                assert_eq!(columns.name(0), Some(name.as_bytes()));
+                let row = rows.next().unwrap().unwrap();
+                assert_eq!(row.get::<u32>(0).unwrap(), id, "{sql}");
+                rows.finish().unwrap();
+            }
+            ids.push(id);
+        }
+        assert_ne!(ids[0], ids[1]);
+        let clients = pooled.proxy.snapshot(true).clients;
+        assert!(clients.iter().all(|client| client.pins.is_empty()));
+        // The column is of the type that the function has, and so are what it leaves behind.
+        let mut direct = pooled.direct();
+        let types = [&mut direct, &mut one].map(|conn| {
+            let rows = conn.query("SELECT CONNECTION_ID()").unwrap();
+            let column = rows.columns().unwrap().columns()[0].clone();
+            rows.finish().unwrap();
+            let counts = conn.query_one::<(i64, i64)>("SELECT ROW_COUNT(), FOUND_ROWS()");
+            (format!("{column:?}"), counts.unwrap())
+        });
+        assert_eq!(types[0], types[1]);
+        other
+            .run(format!("KILL {}", text(&mut one, "SELECT CONNECTION_ID()")))
+            .unwrap();
+        until("its end", || one.run("DO 1").is_err());
+    }
+}
+
 #[test]
 fn an_id_that_the_only_server_shows_is_killed_there() {
     let pooled = Pooled::start(Mode::Transaction, 2);
@@ -82,7 +129,7 @@ fn an_id_that_the_only_server_shows_is_killed_there() {
     }
     // Of a client that was told its connection's id.
     let mut told = pooled.connect();
-    let id = text(&mut told, "SELECT CONNECTION_ID()");
+    let id = text(&mut told, "SELECT CONNECTION_ID() + 0");
     admin.run(format!("KILL {id}")).unwrap();
     until("its end", || told.run("DO 1").is_err());
 }

@@ -296,9 +296,9 @@ fn a_connection_of_an_account_that_shares_none_is_closed_behind_its_client() {
         let mut ids = Vec::new();
         for is_in_order in [true, false] {
             let mut conn = pooled.connect();
-            let id = text(&mut conn, "SELECT CONNECTION_ID()");
+            let id = text(&mut conn, "SELECT CONNECTION_ID() + 0");
             for _ in 0..3 {
-                assert_eq!(text(&mut conn, "SELECT CONNECTION_ID()"), id);
+                assert_eq!(text(&mut conn, "SELECT CONNECTION_ID() + 0"), id);
             }
             // It is not as new.
             conn.run("SET @left_behind = 7").unwrap();

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::pooling::exchange::put_packet;
 use crate::pooling::held::LockCall;
 use crate::pooling::look::{self, Mention, Reading};
+use crate::pooling::own_id::with_own_id;
 use crate::pooling::pin::Pin;
 use crate::pooling::statements::Text;
 use crate::pooling::{setup, state};
@@ -156,6 +157,15 @@ impl Session {
         {
             look = look.with(Mention::StoredFunction);
         }
+        let asks_for_id = command == CommandByte::QUERY && look.mentions(Mention::ConnectionId);
+        let own_id = match asks_for_id && !look.is_partial {
+            true => with_own_id(text, self.pooled_id),
+            false => None,
+        };
+        if own_id.is_some() {
+            // A constant is asked for.
+            look = look.without(Mention::ConnectionId);
+        }
         let sets_several = match text {
             [0, 0] => Some(true),
             [1, 0] => Some(false),
@@ -214,7 +224,27 @@ impl Session {
             CommandByte::SET_OPTION => pooled.current.sets_several = sets_several,
             _ => {}
         }
-        self.send_command(context)
+        match own_id {
+            None => self.send_command(context),
+            Some(sql) => self.send_instead(&sql, context),
+        }
+    }
+
+    /// Sends a query in place of the client's.
+    pub(super) fn send_instead(
+        &mut self,
+        sql: &[u8],
+        context: &mut Context<'_>,
+    ) -> Result<Begun, End> {
+        let begun = self.send_command(context)?;
+        if let Some(loan) = &mut self.up.loan {
+            let _ = loan.buffers.consume(self.up.cleared);
+            self.up.cleared = 0;
+        }
+        if let Phase::Pooled(pooled) = &mut self.phase {
+            put_packet(&mut pooled.ahead, CommandByte::QUERY, sql);
+        }
+        Ok(begun)
     }
 
     /// Sees to it that the session has a connection on which a statement can run; `Some` where it has to wait or was answered.

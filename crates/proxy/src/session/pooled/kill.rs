@@ -4,7 +4,7 @@
 //! the client that kills is on the same server, its own connection runs the `KILL`. Else the session that is to be killed has it run,
 //! as for its `query-timeout`, and the client that kills gets its OK at once.
 //!
-//! Ids that servers have given are known to clients by `CONNECTION_ID()`, which keeps the connection, and by the lists of threads. With one
+//! Ids that servers have given are known to clients by `CONNECTION_ID()` in expressions, which keeps the connection, and by the lists of threads. With one
 //! server they go there. With several, such an id means the client that was told it, or a thread of the server that the killing
 //! client stays on; if it may mean neither or both, the `KILL` is refused.
 //!
@@ -23,7 +23,6 @@ use super::timeout::QueryTimeout;
 use crate::failure::Failure;
 use crate::kill::{Answer, For};
 use crate::pooling::clients::PooledClient;
-use crate::pooling::exchange::put_packet;
 use crate::pooling::look::{Kind, Look};
 use crate::pooling::refusals::Refused;
 use crate::session::kill::{Found, Kill, look};
@@ -224,20 +223,8 @@ impl Session {
                 ..Current::default()
             };
         }
-        self.send_kill(&kill, context).map(Some)
-    }
-
-    /// Sends it with the backend's id in place of the client's.
-    fn send_kill(&mut self, kill: &Kill, context: &mut Context<'_>) -> Result<Begun, End> {
-        let begun = self.send_command(context)?;
-        if let Some(loan) = &mut self.up.loan {
-            let _ = loan.buffers.consume(self.up.cleared);
-            self.up.cleared = 0;
-        }
-        if let Phase::Pooled(pooled) = &mut self.phase {
-            put_packet(&mut pooled.ahead, CommandByte::QUERY, kill.sql().as_bytes());
-        }
-        Ok(begun)
+        // With the backend's id in place of the client's.
+        self.send_instead(kill.sql().as_bytes(), context).map(Some)
     }
 
     /// Runs a `KILL` of this session on the server that it is on, for a client that is on another. Nothing where its connection has gone
