@@ -1,6 +1,8 @@
 //! A TCP port for a server.
 
+use std::collections::HashSet;
 use std::net::TcpListener;
+use std::sync::{Mutex, PoisonError};
 
 use super::{StartError, random_hex};
 
@@ -15,11 +17,15 @@ const COUNT: u32 = 12_000;
 /// Tries before the last one, for which the system chooses.
 const TRIES: u32 = 64;
 
-/// A port of 127.0.0.1 on which nobody listens now.
+/// Ports that this process was given before. Servers that a test has killed are looked for at theirs still: another test's server there
+/// would answer in their place.
+static GIVEN: Mutex<Option<HashSet<u16>>> = Mutex::new(None);
+
+/// A port of 127.0.0.1 on which nobody listens now, and which was not given before.
 pub(crate) fn free_port() -> Result<u16, StartError> {
     for _ in 0..TRIES {
         let port = random_port()?;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() && is_new(port) {
             return Ok(port);
         }
     }
@@ -31,8 +37,25 @@ pub(crate) fn free_port() -> Result<u16, StartError> {
     Ok(address.port())
 }
 
+fn is_new(port: u16) -> bool {
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    given.get_or_insert_default().insert(port)
+}
+
 fn random_port() -> Result<u16, StartError> {
     let hex = random_hex()?;
     let random = u32::from_str_radix(&hex[..8], 16).unwrap_or_default();
     Ok(FIRST + u16::try_from(random % COUNT).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_port_is_given_twice() {
+        let ports: Vec<u16> = (0..500).map(|_| free_port().unwrap()).collect();
+        let different: HashSet<&u16> = ports.iter().collect();
+        assert_eq!(different.len(), ports.len());
+    }
 }
