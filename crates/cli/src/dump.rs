@@ -120,9 +120,11 @@ mysqldump; onecopy sql loads what they write.
 
 --resume:
   FILE.part grows by a batch at a time, and FILE.onecopy-dump has the key of
-  the last row in it. The rows of each run are from one snapshot: what changes
-  between two runs may be in the file or not. It needs a table with a primary
-  key of numbers, texts, bytes, dates or times, and -o FILE.
+  the last row in it. The rows of each run are from one snapshot, if the table
+  supports transactions; what changes between two runs may be in the file or
+  not. It needs -o FILE, and a table whose primary key is of integers, decimals,
+  texts, bytes, dates or times, not of FLOAT, DOUBLE, ENUM, SET or prefixes.
+  --where is a condition only, without ORDER BY and LIMIT.
 
 Login:
   As for onecopy sql: its --help tells of passwords, TLS and --defaults-file.

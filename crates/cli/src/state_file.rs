@@ -1,7 +1,7 @@
 //! A small file with the place at which a long command continues, as JSON.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -39,13 +39,21 @@ impl StateFile {
         state.map_err(|error| self.cannot("understand", &error))
     }
 
-    /// Keeps the place: all of it or nothing is in the file.
+    /// Keeps the place: all of it or nothing is in the file, whatever stops.
     pub(crate) fn save<T: Serialize>(&self, state: &T) -> Result<(), Failure> {
+        let text = serde_json::to_string(state).map_err(|error| self.cannot("write", &error))?;
+        let saved = self.write(text.as_bytes());
+        saved.map_err(|error| self.cannot("write", &error))
+    }
+
+    fn write(&self, text: &[u8]) -> io::Result<()> {
         let mut new = self.0.as_os_str().to_owned();
         new.push(".new");
-        let text = serde_json::to_string(state).map_err(|error| self.cannot("write", &error))?;
-        let saved = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.0));
-        saved.map_err(|error| self.cannot("write", &error))
+        let mut file = File::create(&new)?;
+        file.write_all(text)?;
+        file.sync_data()?;
+        fs::rename(&new, &self.0)?;
+        sync_folder(&self.0)
     }
 
     /// The command is complete.
@@ -59,4 +67,12 @@ impl StateFile {
     fn cannot(&self, what: &str, error: &dyn std::fmt::Display) -> Failure {
         Failure::other(format!("can't {what} {}: {error}", self.0.display()))
     }
+}
+
+/// Has the names of files in the folder of this one on the disk.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

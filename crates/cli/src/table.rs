@@ -34,14 +34,21 @@ pub(crate) enum ValueKind {
 pub(crate) struct Table {
     /// Quoted, with its database if one was given.
     pub(crate) sql: String,
+    /// That database, and the name.
+    pub(crate) database: Option<String>,
+    pub(crate) name: String,
     pub(crate) columns: Vec<TableColumn>,
 }
 
 impl Table {
     /// Asks the server for the columns of `NAME` or `DATABASE.NAME`.
     pub(crate) fn find(conn: &mut Connection, name: &str) -> Result<Self, Failure> {
-        let sql = match name.split_once('.') {
-            Some((database, table)) => format!("{}.{}", quoted(database), quoted(table)),
+        let (database, name) = match name.split_once('.') {
+            Some((database, name)) => (Some(database.to_owned()), name),
+            None => (None, name),
+        };
+        let sql = match &database {
+            Some(database) => format!("{}.{}", quoted(database), quoted(name)),
             None => quoted(name),
         };
         let mut rows = conn.query(format!("SHOW COLUMNS FROM {sql}"))?;
@@ -61,7 +68,12 @@ impl Table {
             });
         }
         rows.finish()?;
-        Ok(Self { sql, columns })
+        Ok(Self {
+            sql,
+            database,
+            name: name.to_owned(),
+            columns,
+        })
     }
 
     /// The place of a column; names are compared as the server does, without their case.

@@ -4,7 +4,7 @@ use onecopy_mysql::blocking::Connection;
 use onecopy_mysql::params;
 
 use crate::failure::Failure;
-use crate::table::quoted;
+use crate::table::{Table, quoted};
 
 /// The columns of a primary key.
 #[derive(Debug)]
@@ -22,45 +22,45 @@ struct KeyColumn {
 pub(super) type Place = Vec<String>;
 
 impl Key {
-    /// The primary key of `NAME` or `DATABASE.NAME`.
+    /// The primary key of a table.
     ///
     /// # Errors
-    /// Fails if there is none, or if rows can't be compared by it as they are ordered by it.
-    pub(super) fn find(conn: &mut Connection, table: &str, zone: &str) -> Result<Self, Failure> {
-        let (database, name) = match table.split_once('.') {
-            Some((database, name)) => (Some(database), name),
-            None => (None, table),
-        };
+    /// Fails if there is none, or if its values can't be compared as they are sorted.
+    pub(super) fn find(conn: &mut Connection, table: &Table, zone: &str) -> Result<Self, Failure> {
         let sql = "SELECT s.COLUMN_NAME, c.DATA_TYPE, s.SUB_PART FROM information_schema.STATISTICS AS s \
                    JOIN information_schema.COLUMNS AS c USING (TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME) \
                    WHERE s.TABLE_SCHEMA = COALESCE(?, DATABASE()) AND s.TABLE_NAME = ? AND s.INDEX_NAME = 'PRIMARY' \
                    ORDER BY s.SEQ_IN_INDEX";
-        let found: Vec<(String, String, Option<u64>)> =
-            conn.exec_as(sql, &params![database, name])?;
+        let name = params![table.database.as_deref(), &*table.name];
+        let found: Vec<(String, String, Option<u64>)> = conn.exec_as(sql, &name)?;
+        let table = &table.name;
         if found.is_empty() {
             return Err(Failure::other(format!(
-                "{table} has no primary key, by which --resume goes on; dump it without --resume"
+                "--resume needs a primary key, and {table} has none; dump it without --resume"
             )));
         }
         let columns = found.into_iter().map(|(name, kind, prefix)| {
             let kind = kind.to_ascii_lowercase();
             let literal = literal(&quoted(&name), &kind, zone).filter(|_| prefix.is_none());
-            match literal {
-                Some(literal) => Ok(KeyColumn {
-                    name: quoted(&name),
-                    literal,
-                }),
-                None => Err(Failure::other(format!(
-                    "--resume can't go on by the column {name} ({kind}) of the primary key{}; dump {table} without --resume",
-                    if kind == "timestamp" {
-                        " unless --time-zone is an offset such as +00:00"
-                    } else {
-                        ""
-                    }
-                ))),
-            }
+            let Some(literal) = literal else {
+                let (prefix, unless) = match (prefix, &*kind) {
+                    (Some(_), _) => ("a prefix of ", ""),
+                    (None, "timestamp") => ("", " unless --time-zone is an offset such as +00:00"),
+                    (None, _) => ("", ""),
+                };
+                return Err(Failure::other(format!(
+                    "--resume does not support the key column {name} ({prefix}{kind}){unless}; dump {table} without --resume"
+                )));
+            };
+            let name = quoted(&name);
+            Ok(KeyColumn { name, literal })
         });
         columns.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether this is the place of a row, as far as can be told.
+    pub(super) fn has(&self, place: &Place) -> bool {
+        place.len() == self.0.len()
     }
 
     /// `a, b`.
@@ -106,19 +106,17 @@ impl Key {
     }
 }
 
-/// The expression; `None` of types whose values are compared otherwise than they are ordered, or not exactly.
+/// The expression; `None` of types whose sort order differs from their comparison, or that are not exact.
 fn literal(name: &str, kind: &str, zone: &str) -> Option<String> {
     match kind {
         "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" | "decimal" | "bit" => {
             Some(format!("CAST({name} + 0 AS CHAR)"))
         }
         // In its own character set, byte by byte.
-        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Some(format!(
+        "char" | "varchar" => Some(format!(
             "CONCAT('_', CHARSET({name}), ' X''', HEX({name}), '''')"
         )),
-        "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
-            Some(format!("CONCAT('X''', HEX({name}), '''')"))
-        }
+        "binary" | "varbinary" => Some(format!("CONCAT('X''', HEX({name}), '''')")),
         "timestamp" if !zone.starts_with(['+', '-']) => None,
         "date" | "datetime" | "timestamp" | "time" | "uuid" | "inet4" | "inet6" => {
             Some(format!("QUOTE({name})"))

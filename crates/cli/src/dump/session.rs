@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use onecopy_mysql::blocking::{Connection, Rows};
+use onecopy_mysql::params;
 
 use super::target::Target;
 use super::{Args, FormatName, batches};
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let selected = Selected::find(&mut conn, what, args)?;
     let mut progress = match args.resume {
         false => whole(&mut conn, &selected, format, args)?,
-        true => batches::run(&mut conn, (what, &selected), format, args)?,
+        true => batches::run(&mut conn, (&config, &selected), format, args)?,
     };
     let summary = progress.finish();
     if !args.quiet && (args.output.is_some() || !io::stdout().is_terminal()) {
@@ -84,8 +85,8 @@ fn whole(
 pub(super) struct Selected {
     /// Of a table its columns; of a query all of it.
     pub(super) columns: String,
-    /// The table's name, quoted; none of a query.
-    pub(super) table: Option<String>,
+    /// None of a query.
+    pub(super) table: Option<Table>,
     /// Which of its rows.
     pub(super) condition: Option<String>,
     /// About how many rows there are.
@@ -113,12 +114,12 @@ impl Selected {
             .map(|(_, column)| selected(&column.name, column.kind))
             .collect();
         let rows = match args.r#where {
-            None => estimate(conn, what)?,
+            None => estimate(conn, &table)?,
             Some(_) => None,
         };
         Ok(Self {
             columns: columns.join(", "),
-            table: Some(table.sql),
+            table: Some(table),
             condition: args.r#where.clone(),
             rows,
         })
@@ -129,7 +130,7 @@ impl Selected {
         let Some(table) = &self.table else {
             return self.columns.clone();
         };
-        let mut sql = format!("SELECT {} FROM {table}", self.columns);
+        let mut sql = format!("SELECT {} FROM {}", self.columns, table.sql);
         if let Some(condition) = &self.condition {
             sql.push_str(" WHERE ");
             sql.push_str(condition);
@@ -148,21 +149,11 @@ fn selected(name: &str, kind: ValueKind) -> String {
 }
 
 /// The server's own guess, for the bar alone.
-fn estimate(conn: &mut Connection, table: &str) -> Result<Option<u64>, Failure> {
-    let (database, name) = match table.split_once('.') {
-        Some((database, name)) => (format!("'{}'", database.replace('\'', "''")), name),
-        None => ("DATABASE()".to_owned(), table),
-    };
-    let name = name.replace('\\', "\\\\").replace('\'', "''");
-    let mut rows = conn.query(format!(
-        "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {database} AND TABLE_NAME = '{name}'"
-    ))?;
-    let estimate = match rows.next()? {
-        Some(row) => row.get(0)?,
-        None => None,
-    };
-    rows.finish()?;
-    Ok(estimate)
+fn estimate(conn: &mut Connection, table: &Table) -> Result<Option<u64>, Failure> {
+    let sql = "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ?";
+    let name = params![table.database.as_deref(), &*table.name];
+    let rows: Option<(Option<u64>,)> = conn.exec_opt(sql, &name)?;
+    Ok(rows.and_then(|(rows,)| rows))
 }
 
 /// What is written at a time.
@@ -217,14 +208,14 @@ fn form(
     is_first: bool,
 ) -> Result<Box<dyn Format>, Failure> {
     let create = match (&selected.table, args.create && is_first) {
-        (Some(table), true) => Some(create_statement(conn, table)?),
+        (Some(table), true) => Some(create_statement(conn, &table.sql)?),
         _ => None,
     };
     let into = args
         .into
         .as_deref()
         .map(quoted)
-        .or_else(|| selected.table.as_ref().map(|table| unqualified(table)));
+        .or_else(|| selected.table.as_ref().map(|table| quoted(&table.name)));
     let header = !args.no_header && is_first;
     Ok(dump_format(match format {
         FormatName::Csv => DumpFormat::Csv { header },
@@ -252,13 +243,6 @@ fn write_rows(
         written();
     }
     Ok(())
-}
-
-/// The name without its database, so that it is inserted into the one that is in use.
-fn unqualified(table: &str) -> String {
-    table
-        .rsplit_once("`.`")
-        .map_or_else(|| table.to_owned(), |(_, name)| format!("`{name}"))
 }
 
 fn create_statement(conn: &mut Connection, table: &str) -> Result<String, Failure> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::output::Out;
+use crate::state_file::{StateFile, sync_folder};
 
 /// Standard output, or a file that gets its name when it is complete.
 pub(super) struct Target {
@@ -40,6 +41,13 @@ impl Target {
             });
         }
         let part = part_of(path);
+        let state = state_of(path);
+        if state.path().exists() {
+            return Err(Failure::other(format!(
+                "{} belongs to an interrupted dump: continue it with --resume, or remove the file",
+                state.path().display()
+            )));
+        }
         let file = File::create(&part).map_err(|error| cannot_write(&part, &error))?;
         Ok(Self {
             out: Out::to_file(file),
@@ -51,22 +59,30 @@ impl Target {
     /// Opens what an earlier run has written, of which so many bytes are to stay.
     pub(super) fn resume(path: &Path, bytes: u64) -> Result<Self, Failure> {
         let part = part_of(path);
-        let opened = File::options()
+        let cannot_write = |error| cannot_write(&part, &error);
+        let mut file = File::options()
             .write(true)
-            .create(bytes == 0)
+            .create(true)
             .truncate(false)
             .open(&part)
-            .and_then(|mut file| match file.metadata()?.len() >= bytes {
-                true => {
-                    file.set_len(bytes)?;
-                    file.seek(SeekFrom::End(0))?;
-                    Ok(file)
-                }
-                false => Err(io::Error::other(
-                    "it is shorter than an earlier run left it",
-                )),
-            });
-        let file = opened.map_err(|error| cannot_write(&part, &error))?;
+            .map_err(cannot_write)?;
+        if file.try_lock().is_err() {
+            return Err(Failure::other(format!(
+                "another dump is writing {}; wait for its end",
+                part.display()
+            )));
+        }
+        let len = file.metadata().map_err(cannot_write)?.len();
+        if len < bytes {
+            return Err(Failure::other(format!(
+                "{} has {len} bytes, and the interrupted dump had written {bytes}; remove {} to start from the beginning",
+                part.display(),
+                state_of(path).path().display()
+            )));
+        }
+        file.set_len(bytes).map_err(cannot_write)?;
+        file.seek(SeekFrom::End(0)).map_err(cannot_write)?;
+        sync_folder(&part).map_err(cannot_write)?;
         Ok(Self {
             out: Out::to_file(file),
             names: Some((part, path.to_owned())),
@@ -111,6 +127,11 @@ pub(super) fn part_of(path: &Path) -> PathBuf {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     part.into()
+}
+
+/// The file with the place at which a dump continues.
+pub(super) fn state_of(path: &Path) -> StateFile {
+    StateFile::beside(path, ".onecopy-dump")
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

@@ -59,10 +59,24 @@ fn a_dump_goes_on_behind_the_last_batch() {
 #[test]
 fn batches_by_any_key_are_all_rows_once() {
     let mut conn = connect();
+    // Dates that are none may be in old tables.
+    conn.run("SET sql_mode = 'ALLOW_INVALID_DATES'").unwrap();
     let folder = Folder::new("dump-keys");
+    let of_mariadb = [
+        (
+            "a UUID PRIMARY KEY",
+            "CONCAT(LPAD(HEX(37 * n % 13), 8, '0'), '-0000-1000-8000-', LPAD(HEX(n), 12, 'a'))",
+        ),
+        ("a INET6 PRIMARY KEY", "CONCAT('2001:db8::', HEX(n))"),
+        ("a INET4 PRIMARY KEY", "CONCAT('10.', 7 * n, '.0.1')"),
+    ];
+    let has_them = conn.server_version().contains("MariaDB");
+    let of_server = of_mariadb.into_iter().filter(|_| has_them);
     for (columns, row) in [
         ("a BIGINT UNSIGNED PRIMARY KEY", "18446744073709551600 + n"),
         ("a INT PRIMARY KEY", "7 - n"),
+        ("a YEAR PRIMARY KEY", "IF(n = 0, 0, 1990 + 7 * n)"),
+        ("a BIT(64) PRIMARY KEY", "18446744073709551600 + n"),
         ("a DECIMAL(30, 10) PRIMARY KEY", "(n - 5) / 3"),
         ("a BIT(9) PRIMARY KEY", "b'100000000' + n"),
         (
@@ -79,6 +93,15 @@ fn batches_by_any_key_are_all_rows_once() {
         ),
         ("a DATE PRIMARY KEY", "DATE'2024-02-20' + INTERVAL n DAY"),
         (
+            "a DATE PRIMARY KEY",
+            "ELT(1 + n, '0000-00-00', '2023-00-00', '2023-02-00', '2023-02-31', '2024-02-29', '2024-03-01', '2024-03-02', \
+             '2024-03-03', '2024-03-04', '2024-03-05', '2024-03-06', '2024-03-07', '9999-12-31')",
+        ),
+        (
+            "a INT, b DATETIME, PRIMARY KEY (a, b)",
+            "n DIV 2, IF(n % 2, '0000-00-00 00:00:00', '2024-02-29 12:00:00')",
+        ),
+        (
             "a DATETIME(6) PRIMARY KEY",
             "TIMESTAMP'2024-02-29 12:00:00.000001' + INTERVAL n MICROSECOND",
         ),
@@ -91,7 +114,10 @@ fn batches_by_any_key_are_all_rows_once() {
             "a INT, b VARCHAR(9), c DATE, PRIMARY KEY (c, a, b)",
             "n % 2, CONCAT('x', n), DATE'2024-01-01' + INTERVAL n % 3 DAY",
         ),
-    ] {
+    ]
+    .into_iter()
+    .chain(of_server)
+    {
         let table = create(&mut conn, &format!("({columns})"));
         conn.run(format!(
             "INSERT INTO {table} SELECT {row} FROM (SELECT CAST(seq AS SIGNED) - 1 AS n FROM seq_1_to_100 WHERE seq <= 13) AS numbers"
@@ -142,21 +168,100 @@ fn a_dump_that_was_killed_goes_on() {
     ))
     .unwrap();
     let file = folder.path("a.tsv");
-    let arguments = [&*table, "-o", &file, "--resume", "--batch", "100"];
+    let state = folder.path("a.tsv.onecopy-dump");
+    // Each batch takes 20 milliseconds at least: one is killed in the middle of the file.
+    let slow = "IF(id % 100 = 50, SLEEP(0.02) = 0, TRUE)";
+    let arguments = [
+        &*table, "-o", &file, "--resume", "--batch", "100", "--where", slow,
+    ];
+    let mut dumped = Vec::new();
     for _ in 0..3 {
         let mut dump = onecopy("dump", &arguments)
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It may be complete before that.
-        while !folder.has("a.tsv.onecopy-dump") && dump.try_wait().unwrap().is_none() {
+        // Until it has written at least a batch of its own.
+        while std::fs::read(&state).unwrap_or_default() == dumped {
+            assert!(dump.try_wait().unwrap().is_none(), "it is complete already");
             std::thread::sleep(Duration::from_millis(1));
         }
         dump.kill().unwrap();
         dump.wait().unwrap();
+        dumped = std::fs::read(&state).unwrap();
     }
-    run("dump", &arguments);
+    let output = onecopy("dump", &arguments).output().unwrap();
+    assert!(
+        stderr(&output).contains("continuing after row "),
+        "{}",
+        stderr(&output)
+    );
     assert!(std::fs::read(&file).unwrap() == run("dump", &[&table]));
+    conn.run(format!("DROP TABLE {table}")).unwrap();
+}
+
+/// Two at a time would write into each other's file, and one that is not to be continued would take it away.
+#[test]
+fn an_interrupted_dump_is_left_alone() {
+    let mut conn = connect();
+    let folder = Folder::new("dump-alone");
+    let table = create(&mut conn, "(id INT PRIMARY KEY)");
+    conn.run(format!("INSERT INTO {table} SELECT seq FROM seq_1_to_100"))
+        .unwrap();
+    let file = folder.path("a.tsv");
+    let slow = [
+        &*table,
+        "-o",
+        &file,
+        "--resume",
+        "--batch",
+        "10",
+        "--where",
+        "SLEEP(0.05) = 0",
+    ];
+    let mut dump = onecopy("dump", &slow).spawn().unwrap();
+    while !folder.has("a.tsv.onecopy-dump") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let error = fails("dump", &slow);
+    assert!(error.contains("another dump is writing"), "{error}");
+    let error = fails("dump", &[&table, "-o", &file]);
+    assert!(error.contains("continue it with --resume"), "{error}");
+    dump.kill().unwrap();
+    dump.wait().unwrap();
+    // Of another database, of other columns, by another key.
+    let database: String = conn.query_scalar("SELECT DATABASE()").unwrap();
+    conn.run("CREATE DATABASE IF NOT EXISTS transfer_other")
+        .unwrap();
+    conn.run(format!(
+        "CREATE TABLE IF NOT EXISTS transfer_other.{table} LIKE {table}"
+    ))
+    .unwrap();
+    let mut other = slow;
+    let name = format!("transfer_other.{table}");
+    other[0] = &name;
+    let error = fails("dump", &other);
+    assert!(error.contains("belongs to another dump"), "{error}");
+    assert!(error.contains(&format!(" of {database} on ")), "{error}");
+    for alter in [
+        "ADD COLUMN b INT NOT NULL DEFAULT 7",
+        "DROP PRIMARY KEY, ADD PRIMARY KEY (id, b)",
+    ] {
+        conn.run(format!("ALTER TABLE {table} {alter}")).unwrap();
+        let error = fails("dump", &slow);
+        assert!(error.contains("belongs to another dump"), "{error}");
+    }
+    // A part that is gone.
+    std::fs::remove_file(folder.path("a.tsv.part")).unwrap();
+    conn.run(format!(
+        "ALTER TABLE {table} DROP PRIMARY KEY, DROP COLUMN b, ADD PRIMARY KEY (id)"
+    ))
+    .unwrap();
+    let error = fails("dump", &slow);
+    assert!(
+        error.contains("has 0 bytes") && error.contains("to start from the beginning"),
+        "{error}"
+    );
+    conn.run("DROP DATABASE transfer_other").unwrap();
     conn.run(format!("DROP TABLE {table}")).unwrap();
 }
 
@@ -166,11 +271,14 @@ fn what_can_not_go_on_is_refused() {
     let folder = Folder::new("dump-refused");
     let file = folder.path("a.tsv");
     for (columns, why) in [
-        ("(a INT)", "has no primary key"),
-        ("(a INT UNIQUE)", "has no primary key"),
-        ("(a ENUM('b', 'a') PRIMARY KEY)", "by the column a (enum)"),
-        ("(a DOUBLE PRIMARY KEY)", "by the column a (double)"),
-        ("(a TEXT, PRIMARY KEY (a(9)))", "by the column a (text)"),
+        ("(a INT)", "needs a primary key"),
+        ("(a INT UNIQUE)", "needs a primary key"),
+        ("(a ENUM('b', 'a') PRIMARY KEY)", "the key column a (enum)"),
+        ("(a DOUBLE PRIMARY KEY)", "the key column a (double)"),
+        (
+            "(a TEXT, PRIMARY KEY (a(9)))",
+            "the key column a (a prefix of text)",
+        ),
     ] {
         let table = create(&mut conn, columns);
         let error = fails("dump", &[&table, "-o", &file, "--resume"]);
@@ -187,7 +295,7 @@ fn what_can_not_go_on_is_refused() {
         ),
         (
             &[&table, "--resume", "-o", &folder.path("a.json")],
-            "one piece",
+            "use ndjson",
         ),
         (&["SELECT 1 AS a", "--resume", "-o", &file], "needs a table"),
         (
