@@ -5,6 +5,9 @@ use onecopy_mysql_proto::Error as ProtocolError;
 use crate::Error;
 use crate::link::Link;
 
+/// What a value counts beside its bytes, NULL too: for its place in the row.
+const A_VALUE: u64 = 32;
+
 /// Rows that are collected, as many as [`Config::max_result_bytes`](crate::Config::max_result_bytes) allows.
 pub(crate) struct Collected<T> {
     rows: Vec<T>,
@@ -36,7 +39,8 @@ impl<T> Collected<T> {
     }
 
     fn count(&mut self, link: &Link, max: u64) -> Result<(), Error> {
-        let row: u64 = link.core.cells().iter().map(|cell| cell.len() as u64).sum();
+        let cells = link.core.cells().iter();
+        let row: u64 = cells.map(|cell| A_VALUE + cell.len() as u64).sum();
         self.bytes = self.bytes.saturating_add(row);
         if self.bytes > max {
             return Err(Error::result_too_large(max));

@@ -153,8 +153,8 @@ pub struct Config {
     pub socket: SocketOptions,
     /// The limits on what the server can make the client do.
     pub limits: Limits,
-    /// The maximum total size of the values of a result that is collected, in bytes: by `collect_owned`, `collect_as`, `query_as`,
-    /// `execute_as`, `exec_as` and `exec_named_as`. A larger result fails with an error that
+    /// The maximum size of a result that is collected, in bytes: by `collect_owned`, `collect_as`, `query_as`, `execute_as`, `exec_as` and
+    /// `exec_named_as`. Each value counts as its bytes and 32 more, NULL as 32. A larger result fails with an error that
     /// [says so](crate::Error::is_result_too_large), and the connection stays usable. Rows that are read one by one have no limit in total.
     /// Default: `None`, for no limit but the memory.
     pub max_result_bytes: Option<u64>,

@@ -276,6 +276,9 @@ impl Error {
     /// In that case look for the statement's effect on another connection, and repeat it only if that does no harm. An open
     /// transaction is rolled back, unless the statement was its COMMIT.
     ///
+    /// It is true, too, if the rows of the statement's result are not what was asked for: none or too many, more than fit into
+    /// [`Config::max_result_bytes`](crate::Config::max_result_bytes), or of other types.
+    ///
     /// Returns false if nothing of the statement was sent, or if the server answered with an error. A proxy's error that it has
     /// lost the server (2013) does not count as an answer.
     pub fn maybe_executed(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::pooling::state::State;
 use crate::registry::UserPlace;
 
 /// The form. A change of it needs another number.
-const FORM: u16 = 1;
+const FORM: u16 = 2;
 
 /// A session with more stays: prepared statements may have long texts.
 pub(crate) const MAX_BYTES: usize = 512 << 10;
@@ -59,6 +59,8 @@ pub(crate) struct SessionState {
     /// What the client has agreed on, and what of it its server connections have.
     pub(crate) agreed: Capabilities,
     pub(crate) shared: Capabilities,
+    /// Of its first greeting.
+    pub(crate) nonce: [u8; 20],
     pub(crate) collation: u8,
     pub(crate) status: StatusFlags,
     pub(crate) age_millis: u64,
@@ -155,6 +157,7 @@ impl SessionState {
         });
         to.u64(self.agreed.bits());
         to.u64(self.shared.bits());
+        to.bytes(&self.nonce);
         to.byte(self.collation);
         to.u16(self.status.bits());
         to.u64(self.age_millis);
@@ -196,6 +199,7 @@ impl SessionState {
             address: from.option(|from| from.text()?.parse().ok())?,
             agreed: Capabilities(from.u64()?),
             shared: Capabilities(from.u64()?),
+            nonce: from.bytes()?.try_into().ok()?,
             collation: from.byte()?,
             status: StatusFlags(from.u16()?),
             age_millis: from.u64()?,

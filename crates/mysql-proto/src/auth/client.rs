@@ -115,7 +115,7 @@ impl ClientAuth {
 
     /// Begins with the plugin and the nonce that the connection used last. Returns the response to send with the name of
     /// [`plugin`](Self::plugin) in COM_CHANGE_USER: at most 32 bytes, because its packet has room for 255. A response that is not
-    /// a hash is not sent before the server's switch request; MySQL and MariaDB always send one, with a fresh nonce.
+    /// a hash is not sent before the server's switch request; MySQL and MariaDB always send one.
     ///
     /// # Errors
     /// Fails if the options allow no plugin.

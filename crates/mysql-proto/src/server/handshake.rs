@@ -216,8 +216,9 @@ impl ServerHandshake {
     }
 
     /// Creates a login of a client that is logged in already, which begins with its COM_CHANGE_USER. `capabilities` are those of the
-    /// connection, and `config` has its channel as it is now. The client's response is not looked at, as it was made with the
-    /// nonce of the first greeting: the client is always asked to authenticate again.
+    /// connection, and `config` has its channel as it is now, and the nonce of the client's first greeting. The client's response is not
+    /// looked at: the client is always asked to authenticate again, as MariaDB does, and with the same nonce. Its C library answers
+    /// with that one whatever it is sent.
     pub fn change_user(
         config: ServerHandshakeConfig,
         limits: ServerLimits,
@@ -229,6 +230,11 @@ impl ServerHandshake {
         handshake.session.capabilities = capabilities;
         handshake.session.collation = handshake.config.collation;
         handshake
+    }
+
+    /// Returns the nonce of the configuration.
+    pub fn nonce(&self) -> [u8; 20] {
+        self.config.nonce
     }
 
     /// Sets the key that clients encrypt passwords with where they may not send them, see [`ServerAuth::with_private_key`].

@@ -114,12 +114,13 @@ impl Error {
 
     #[cold]
     pub(crate) fn not_one_row(is_more: bool) -> Self {
-        if is_more { Kind::ManyRows } else { Kind::NoRow }.into()
+        let kind = if is_more { Kind::ManyRows } else { Kind::NoRow };
+        Self::from(kind).after_sending(true)
     }
 
     #[cold]
     pub(crate) fn result_too_large(max: u64) -> Self {
-        Kind::ResultTooLarge { max }.into()
+        Self::from(Kind::ResultTooLarge { max }).after_sending(true)
     }
 
     /// The same, with more about the column that it is of.

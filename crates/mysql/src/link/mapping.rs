@@ -11,7 +11,8 @@ impl Link {
     #[inline]
     pub(crate) fn plan<'r, T: FromRow<'r>>(&mut self) -> Result<(), Error> {
         let plans = self.plans.get_or_insert_default();
-        plans.select(self.core.definitions(), T::plan)
+        let selected = plans.select(self.core.definitions(), T::plan);
+        selected.map_err(|error| error.after_sending(true))
     }
 
     /// The row as the type that was planned last.
@@ -24,7 +25,7 @@ impl Link {
         let slots = self.plans.as_ref().map_or(&[][..], |plans| plans.slots());
         match T::from_row(&PlannedRow::new(self.row(span), slots)) {
             Ok(value) => Ok(value),
-            Err(error) => Err(error.in_row(number)),
+            Err(error) => Err(error.in_row(number).after_sending(true)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use onecopy_mysql::{Config, Endpoint, aio, blocking};
+use onecopy_mysql::{Config, Endpoint, Error, aio, blocking};
 use onecopy_testkit::own_network::{self, ADDRESS};
 use onecopy_testkit::server::Server;
 
@@ -74,21 +74,18 @@ async fn a_name_is_looked_up_again_for_each_new_connection() {
         let ports: [u16; 4] = [
             conn.query_scalar(sql).await.unwrap(),
             other.query_scalar(sql).unwrap(),
-            // The end of an idle one may be on its way still.
-            loop {
-                match pool.get().await.unwrap().query_scalar(sql).await {
-                    Err(error) if error.is_closed() => {}
-                    port => break port.unwrap(),
-                }
-            },
-            loop {
-                match threads.get().unwrap().query_scalar(sql) {
-                    Err(error) if error.is_closed() => {}
-                    port => break port.unwrap(),
-                }
-            },
+            port_of(async || pool.get().await.unwrap().query_scalar(sql).await).await,
+            port_of(async || threads.get().unwrap().query_scalar(sql)).await,
         ];
         assert_eq!(ports, [server.port(); 4], "{address}");
+    }
+}
+
+/// Of a connection of a pool. The end of an idle one may be on its way still; the next one is new.
+async fn port_of(mut ask: impl AsyncFnMut() -> Result<u16, Error>) -> u16 {
+    match ask().await {
+        Err(error) if error.is_closed() => ask().await.unwrap(),
+        port => port.unwrap(),
     }
 }
 

@@ -9,6 +9,7 @@ fn some() -> SessionState {
         address: Some("[::1]:3306".parse().unwrap()),
         agreed: Capabilities::SESSION_TRACK | Capabilities::DEPRECATE_EOF,
         shared: Capabilities::SESSION_TRACK,
+        nonce: [7; 20],
         collation: 45,
         status: StatusFlags::AUTOCOMMIT,
         age_millis: 7,

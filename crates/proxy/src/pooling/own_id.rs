@@ -1,13 +1,13 @@
 //! The question for a client's own id, which is the proxy's and not its server connection's.
 //!
 //! ```text
-//!   SELECT CONNECTION_ID() [[AS] name] [;]
+//!   [comments] SELECT CONNECTION_ID() [[AS] name] [;]
 //! ```
 
-/// The same question with the client's id in place of the function, if a query is that and nothing else. `CAST` gives the type, the length and
+/// The same question with the client's id in place of the function, if a text is that and nothing else. `CAST` gives the type, the length and
 /// the flags of the column that the function has, on each server.
 pub(crate) fn with_own_id(sql: &[u8], id: u32) -> Option<Vec<u8>> {
-    let (select, rest) = word(sql)?;
+    let (select, rest) = word(behind_comments(sql)?)?;
     if !select.eq_ignore_ascii_case(b"SELECT") {
         return None;
     }
@@ -19,37 +19,47 @@ pub(crate) fn with_own_id(sql: &[u8], id: u32) -> Option<Vec<u8>> {
     let rest = rest.strip_prefix(b"(")?.trim_ascii_start();
     let rest = rest.strip_prefix(b")")?;
     let text = asked.get(..asked.len() - rest.len())?;
-    // The column is called as the question is written.
-    let name = match named(rest)? {
-        None => text,
-        Some(name) => name,
-    };
-    let mut own = format!("SELECT CAST({id} AS UNSIGNED) AS `").into_bytes();
-    own.extend_from_slice(name);
-    own.push(b'`');
+    let rest = rest.trim_ascii();
+    let rest = rest.strip_suffix(b";").unwrap_or(rest).trim_ascii_end();
+    let mut own = format!("SELECT CAST({id} AS UNSIGNED) ").into_bytes();
+    if rest.is_empty() {
+        // The column is called as the question is written.
+        own.extend_from_slice(b"AS `");
+        own.extend_from_slice(text);
+        own.push(b'`');
+    } else if is_name(rest) {
+        own.extend_from_slice(rest);
+    } else {
+        return None;
+    }
     Some(own)
 }
 
-/// What the column is called, of what stands behind the function; `None` if that is anything else.
-fn named(rest: &[u8]) -> Option<Option<&[u8]>> {
-    let rest = rest.trim_ascii();
-    let rest = rest.strip_suffix(b";").unwrap_or(rest).trim_ascii_end();
-    if rest.is_empty() {
-        return Some(None);
-    }
-    let (mut name, mut behind) = word(rest)?;
-    if name.eq_ignore_ascii_case(b"AS") {
-        (name, behind) = word(behind.trim_ascii_start())?;
-    }
-    let is_name = behind.is_empty() && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word));
-    is_name.then_some(Some(name))
+/// Whether this is `name` or `AS name`. Whether it may be one, the server says.
+fn is_name(rest: &[u8]) -> bool {
+    let Some((first, behind)) = word(rest) else {
+        return false;
+    };
+    let behind = behind.trim_ascii_start();
+    let is_as = first.eq_ignore_ascii_case(b"AS");
+    behind.is_empty() || is_as && word(behind).is_some_and(|(_, behind)| behind.is_empty())
 }
 
-/// Words that may stand behind an expression and are no name.
-const KEYWORDS: [&[u8]; 14] = [
-    b"AND", b"DIV", b"FOR", b"FROM", b"GROUP", b"HAVING", b"INTO", b"LIMIT", b"MOD", b"OR",
-    b"ORDER", b"UNION", b"WHERE", b"XOR",
-];
+/// What stands behind comments that servers skip.
+fn behind_comments(mut sql: &[u8]) -> Option<&[u8]> {
+    loop {
+        sql = sql.trim_ascii_start();
+        match sql {
+            // These are looked into, or are hints.
+            [b'/', b'*', b'!' | b'+', ..] | [b'/', b'*', b'M', b'!', ..] => return None,
+            [b'/', b'*', rest @ ..] => {
+                let end = rest.windows(2).position(|two| two == b"*/")?;
+                sql = rest.get(end + 2..)?;
+            }
+            _ => return Some(sql),
+        }
+    }
+}
 
 /// Takes a word of letters, digits and underscores that begins with a letter or an underscore.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -71,13 +81,20 @@ mod tests {
     #[test]
     fn the_question_alone_is_answered_with_the_id() {
         for (sql, name) in [
-            ("SELECT CONNECTION_ID()", "CONNECTION_ID()"),
-            (" select  connection_id( ) ; ", "connection_id( )"),
-            ("SELECT CONNECTION_ID() AS id", "id"),
+            ("SELECT CONNECTION_ID()", "AS `CONNECTION_ID()`"),
+            (" select  connection_id( ) ; ", "AS `connection_id( )`"),
+            ("SELECT CONNECTION_ID() AS id", "AS id"),
             ("SELECT CONNECTION_ID() my_id;", "my_id"),
-            ("SELECT\nCONNECTION_ID()\nas\tx\n;\n", "x"),
+            ("SELECT\nCONNECTION_ID()\nas\tx\n;\n", "as\tx"),
+            (
+                "/* app */ /**/SELECT CONNECTION_ID()",
+                "AS `CONNECTION_ID()`",
+            ),
+            // The server has an error for these.
+            ("SELECT CONNECTION_ID() AS select", "AS select"),
+            ("SELECT CONNECTION_ID() LIMIT", "LIMIT"),
         ] {
-            let expected = format!("SELECT CAST(7 AS UNSIGNED) AS `{name}`");
+            let expected = format!("SELECT CAST(7 AS UNSIGNED) {name}");
             assert_eq!(own(sql).unwrap(), expected, "{sql}");
         }
     }
@@ -104,6 +121,10 @@ mod tests {
             "SELECTCONNECTION_ID()",
             "SELECT x.CONNECTION_ID()",
             "DO CONNECTION_ID()",
+            "/*! SELECT CONNECTION_ID() */",
+            "/*!50000 */ SELECT CONNECTION_ID()",
+            "/*M! */ SELECT CONNECTION_ID()",
+            "/* SELECT CONNECTION_ID()",
         ] {
             assert_eq!(own(sql), None, "{sql}");
         }

@@ -149,6 +149,8 @@ pub(super) struct Pooled {
     key: Arc<Key>,
     /// The capabilities that the client has agreed on.
     agreed: Capabilities,
+    /// What its first greeting had: responses to changes of user are made with it.
+    nonce: [u8; 20],
     mode: Mode,
     /// Where its reads may go elsewhere than its writes.
     reads: Option<Box<ReadSplit>>,
@@ -261,6 +263,7 @@ impl Pooled {
             pool: Arc::clone(pool),
             key,
             agreed: Capabilities::empty(),
+            nonce: [0; 20],
             mode,
             reads,
             server: other_member::NO_SERVER,

@@ -1,9 +1,13 @@
 //! Clients that log in again on the same connection.
 
 use onecopy_mysql::blocking::Connection;
+use onecopy_mysql_proto::Capabilities;
+use onecopy_mysql_proto::auth::{AuthAction, AuthOptions, Channel, ClientAuth, Plugin, Secret};
+use onecopy_mysql_proto::packet::{Greeting, HandshakeResponse};
 use onecopy_proxy::config::Mode;
 
 use crate::common::{connect, known, on_server, pooled, said, text, until, user};
+use crate::raw::{Raw, USUAL};
 use crate::sides::{Way, sides};
 
 /// How many connections the server has of a user.
@@ -142,4 +146,68 @@ fn limits_of_sessions_are_those_of_the_user_that_a_client_is() {
     let error = other.change_user("counted_two", "counted_two", None);
     assert_eq!(said(&error.unwrap_err()).0, 1203);
     assert_eq!(user(&mut conn), "counted_two@%");
+}
+
+/// MariaDB's C library answers the second question for its password with the nonce of the greeting, whatever comes with the question. Servers
+/// send the same one again.
+#[test]
+fn a_client_is_asked_again_with_the_nonce_of_its_greeting() {
+    on_server("change_nonce", "change_nonce");
+    let front = pooled(&[("change_nonce", "change_nonce")], |_| {});
+    let port = front.proxy.tcp_address().unwrap().port();
+    let (mut client, greeting) = Raw::connect(port);
+    let greeting = Greeting::decode(&greeting).unwrap();
+    let nonce = [&greeting.nonce_head[..], greeting.nonce_tail].concat();
+    let begun = |plugin: Option<&[u8]>| {
+        let options = AuthOptions::default();
+        let secret = Secret::new(b"change_nonce".to_vec());
+        match plugin {
+            Some(plugin) => ClientAuth::new(options, Channel::Plain, secret, Some(plugin), &nonce),
+            None => {
+                let plugin = Plugin::NativePassword;
+                ClientAuth::change_user(options, Channel::Plain, secret, plugin, &nonce)
+            }
+        }
+        .unwrap()
+    };
+    let (mut auth, response) = begun(greeting.auth_plugin);
+    let mut login = Vec::new();
+    HandshakeResponse {
+        capabilities: USUAL.difference(Capabilities::CONNECT_WITH_DB),
+        max_packet_bytes: 1 << 30,
+        collation: 45,
+        user: b"change_nonce",
+        auth_response: response.expose(),
+        database: None,
+        auth_plugin: Some(auth.plugin().name().as_bytes()),
+        attributes: Default::default(),
+        zstd_level: None,
+    }
+    .encode(&mut login)
+    .unwrap();
+    client.say(&login).unwrap();
+    authenticate(&mut client, &mut auth);
+    for _ in 0..3 {
+        client.command(b"\x11change_nonce\0\0\0\x2D\0mysql_native_password\0");
+        let (mut auth, _) = begun(None);
+        let asked = authenticate(&mut client, &mut auth);
+        assert_eq!(asked[0], 0xFE, "{}", asked.escape_ascii());
+        let sent = asked.strip_suffix(b"\0").unwrap();
+        assert!(sent.ends_with(&nonce), "{}", asked.escape_ascii());
+    }
+}
+
+/// Answers up to OK; gives the first packet.
+fn authenticate(client: &mut Raw, auth: &mut ClientAuth) -> Vec<u8> {
+    let first = client.hear().unwrap();
+    let mut packet = first.clone();
+    loop {
+        match auth.on_packet(&packet).unwrap() {
+            AuthAction::Send(secret) => client.say(secret.expose()).unwrap(),
+            AuthAction::Wait => {}
+            AuthAction::Done => return first,
+            _ => panic!("{}", packet.escape_ascii()),
+        }
+        packet = client.hear().unwrap();
+    }
 }

@@ -10,6 +10,9 @@ mod from_server;
 mod hashes;
 mod limits;
 mod programs;
+#[path = "../sessions/raw.rs"]
+#[allow(dead_code)] // other tests use the rest
+mod raw;
 mod reloads;
 #[path = "../sessions/sides.rs"]
 #[allow(dead_code)] // other tests use the rest

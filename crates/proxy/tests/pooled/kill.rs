@@ -86,6 +86,15 @@ fn a_client_is_told_its_own_id_and_others_may_kill_it_by_that() {
                 assert_eq!(row.get::<u32>(0).unwrap(), id, "{sql}");
                 rows.finish().unwrap();
             }
+            for sql in [
+                "/* app */ SELECT CONNECTION_ID()",
+                "SELECT CONNECTION_ID() AS id",
+            ] {
+                assert_eq!(conn.exec_scalar::<u32>(sql, &[]).unwrap(), id);
+                assert_eq!(conn.exec_scalar::<u32>(sql, &[]).unwrap(), id);
+            }
+            let error = conn.run("SELECT CONNECTION_ID() AS select").unwrap_err();
+            assert_eq!(error.server().unwrap().code, 1064);
             ids.push(id);
         }
         assert_ne!(ids[0], ids[1]);

@@ -14,8 +14,8 @@ pub(crate) const PORT_ATTEMPTS: u32 = 5;
 const FIRST: u16 = 20_000;
 const COUNT: u32 = 12_000;
 
-/// Tries before the last one, for which the system chooses.
-const TRIES: u32 = 64;
+/// Tries before the last one, for which the system chooses; it may choose one that was given before.
+const TRIES: u32 = 1_000;
 
 /// Ports that this process was given before. Servers that a test has killed are looked for at theirs still: another test's server there
 /// would answer in their place.

@@ -33,7 +33,7 @@ impl Session {
         let config = ServerHandshakeConfig {
             server_version: facts.version.clone(),
             connection_id: self.pooled_id,
-            nonce: super::login::fresh_nonce()?,
+            nonce: pooled.nonce,
             capabilities: pooled.agreed,
             plugin: facts.plugin,
             collation: pooled.key.collation,

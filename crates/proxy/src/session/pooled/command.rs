@@ -157,8 +157,7 @@ impl Session {
         {
             look = look.with(Mention::StoredFunction);
         }
-        let asks_for_id = command == CommandByte::QUERY && look.mentions(Mention::ConnectionId);
-        let own_id = match asks_for_id && !look.is_partial {
+        let own_id = match look.mentions(Mention::ConnectionId) && !look.is_partial {
             true => with_own_id(text, self.pooled_id),
             false => None,
         };
@@ -175,7 +174,8 @@ impl Session {
         let is_known = whole <= TEXT_BYTES;
         // How it is read now, wherever it is executed.
         let reading = (is_prepare && self.hides_changes_of(look)).then(|| self.reading());
-        let sql: Option<Box<[u8]>> = (is_prepare && is_known).then(|| text.into());
+        let sql: Option<Box<[u8]>> =
+            (is_prepare && is_known).then(|| own_id.as_deref().unwrap_or(text).into());
         let calls_lock = look.mentions(Mention::NamedLock);
         let lock_call = match command {
             CommandByte::QUERY if calls_lock && !look.is_partial => LockCall::of(text),
@@ -226,13 +226,14 @@ impl Session {
         }
         match own_id {
             None => self.send_command(context),
-            Some(sql) => self.send_instead(&sql, context),
+            Some(sql) => self.send_instead(command, &sql, context),
         }
     }
 
-    /// Sends a query in place of the client's.
+    /// Sends another text in place of the client's.
     pub(super) fn send_instead(
         &mut self,
+        command: CommandByte,
         sql: &[u8],
         context: &mut Context<'_>,
     ) -> Result<Begun, End> {
@@ -242,7 +243,7 @@ impl Session {
             self.up.cleared = 0;
         }
         if let Phase::Pooled(pooled) = &mut self.phase {
-            put_packet(&mut pooled.ahead, CommandByte::QUERY, sql);
+            put_packet(&mut pooled.ahead, command, sql);
         }
         Ok(begun)
     }

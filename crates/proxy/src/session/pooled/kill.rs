@@ -224,7 +224,8 @@ impl Session {
             };
         }
         // With the backend's id in place of the client's.
-        self.send_instead(kill.sql().as_bytes(), context).map(Some)
+        self.send_instead(CommandByte::QUERY, kill.sql().as_bytes(), context)
+            .map(Some)
     }
 
     /// Runs a `KILL` of this session on the server that it is on, for a client that is on another. Nothing where its connection has gone

@@ -516,6 +516,7 @@ impl Session {
             context.now,
         );
         pooled.agreed = agreed;
+        pooled.nonce = handshake.nonce();
         handshake
             .accept(&mut login.half.buffers)
             .map_err(|error| Failure::client_broken(&error))?;

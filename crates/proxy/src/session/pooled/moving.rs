@@ -137,6 +137,7 @@ impl Session {
             user: self.user.clone(),
             address: self.address.0,
             agreed: pooled.agreed,
+            nonce: pooled.nonce,
             shared: pooled.key.capabilities,
             collation: pooled.key.collation,
             status: self.relay.status(),
@@ -194,6 +195,7 @@ impl Session {
             context.now,
         );
         pooled.agreed = state.agreed;
+        pooled.nonce = state.nonce;
         pooled.has_several = state.has_several;
         pooled.last_insert_id = state.last_insert_id;
         pooled.last = LastResult {
