@@ -167,7 +167,7 @@ pub(super) struct Pooled {
     waited: Option<(u64, Instant)>,
     /// Backends that do not do, and why the last one did not.
     tried: Vec<Arc<Backend>>,
-    reason: Box<str>,
+    reason: Option<Box<Reason>>,
     /// Since when no backend is there for the command that is next.
     without_backend: Option<Instant>,
     /// The command that is next is answered with this, or the one that is passed over.
@@ -227,7 +227,7 @@ pub(super) struct Pooled {
     exchange: Option<Box<Exchange>>,
     after: After,
     /// A packet of the backend's that tells of changes, by its length: it comes next.
-    changed: Option<usize>,
+    changed: Option<u32>,
     /// Replies of the proxy's own to the client.
     words: Vec<u8>,
     /// Another process did not take it, and is not asked again before the session is so many seconds old. Small, as each session has it.
@@ -235,6 +235,9 @@ pub(super) struct Pooled {
     lost: Lost,
     current: Current,
 }
+
+/// Why no backend does. Few sessions have one: those that are idle pay for a pointer.
+struct Reason(String);
 
 impl Pooled {
     pub(super) fn new(
@@ -273,7 +276,7 @@ impl Pooled {
             stage: Stage::Detached,
             waited: None,
             tried: Vec::new(),
-            reason: Box::default(),
+            reason: None,
             without_backend: None,
             refused: None,
             passes_over: false,
@@ -338,6 +341,16 @@ impl Pooled {
             true => "mariadb",
             false => "mysql",
         }
+    }
+
+    /// No backend does, for this reason.
+    fn fails_because(&mut self, reason: impl Into<String>) {
+        self.reason = Some(Box::new(Reason(reason.into())));
+    }
+
+    /// Why the last backend did not do; empty where none was tried.
+    fn reason(&self) -> &str {
+        self.reason.as_ref().map_or("", |reason| &reason.0)
     }
 
     /// The schema that its client is in.

@@ -34,7 +34,7 @@ impl Session {
             _ => None,
         };
         if pooled.pool.is_paused() {
-            pooled.reason = "the listener is paused (RESUME on the admin listener)".into();
+            pooled.fails_because("the listener is paused (RESUME on the admin listener)");
             self.wait_for_backend(context);
             return Ok(false);
         }
@@ -92,7 +92,7 @@ impl Session {
         // They are of this command's search.
         pooled.without_backend = None;
         pooled.tried.clear();
-        pooled.reason = Box::default();
+        pooled.reason = None;
         None
     }
 

@@ -157,7 +157,7 @@ impl Session {
                     return Err(Failure::open_files().into());
                 }
                 backend.connect_failed(&address);
-                pooled.reason = format!("backend '{}': {error}", backend.name()).into();
+                pooled.fails_because(format!("backend '{}': {error}", backend.name()));
                 pooled.tried.push(backend);
                 self.connect(context)
             }
@@ -207,7 +207,7 @@ impl Session {
             return Ok(false);
         };
         pooled.tried.clear();
-        pooled.reason = Box::default();
+        pooled.reason = None;
         let connection = connecting.finish(server.stream, context.now);
         Ok(self.attached(connection, context).is_none())
     }
@@ -228,7 +228,7 @@ impl Session {
         context.connections.forget(connecting.slot);
         self.server_address = None;
         let backend = Arc::clone(connecting.place.backend());
-        pooled.reason = format!("backend '{}': {why}", backend.name()).into();
+        pooled.fails_because(format!("backend '{}': {why}", backend.name()));
         if !connecting.failed(context.now) {
             pooled.tried.push(backend);
         }

@@ -63,7 +63,7 @@ impl Pooled {
     /// The text begins where a result was awaited. It is rewritten as an OK packet is that tells of changes.
     #[cold]
     pub(super) fn result_left_out(&mut self, len: usize) {
-        self.changed = Some(len);
+        self.changed = u32::try_from(len).ok();
         if let Some(timeout) = &mut self.timeout {
             timeout.is_left_out = true;
         }

@@ -252,7 +252,7 @@ impl Session {
         };
         pooled.tried.clear();
         if pooled.pool.can_wait(&pooled.key, until) {
-            pooled.reason = format!("backend '{}': {}", backend.name(), refusal.message).into();
+            pooled.fails_because(format!("backend '{}': {}", backend.name(), refusal.message));
             return self.wait_for_connection(context);
         }
         let left = until.saturating_duration_since(context.now).as_secs_f64();
@@ -276,7 +276,7 @@ impl Session {
         let Phase::Pooled(pooled) = &mut self.phase else {
             return;
         };
-        let why = match &*pooled.reason {
+        let why = match pooled.reason() {
             "" => "no backend is up and eligible by its role",
             reason => reason,
         };
@@ -296,7 +296,7 @@ impl Session {
             pool.config().wait_timeout,
             pool.connections(),
             pool.waiting(),
-            &pooled.reason,
+            pooled.reason(),
         );
         pooled.gets(failure.into(), now);
     }
@@ -320,7 +320,7 @@ impl Pooled {
         self.waited = None;
         self.without_backend = None;
         self.tried.clear();
-        self.reason = Box::default();
+        self.reason = None;
     }
 
     /// The backends that refuse logins of this user at present, what they say, and when they are tried again.

@@ -396,6 +396,7 @@ impl Session {
                     return Ok(());
                 }
                 pooled.changed = None;
+                let len = len as usize;
                 match pooled.takes_left_out() {
                     true => self.end_without_rest(len),
                     false => self.note_changes(len)?,
@@ -457,7 +458,7 @@ impl Session {
             match passage.event {
                 None if passage.need == 0 => {}
                 None => return Ok(()),
-                Some(Event::StateChanged { len }) => pooled.changed = Some(len),
+                Some(Event::StateChanged { len }) => pooled.changed = u32::try_from(len).ok(),
                 Some(Event::Prepared { id, parameters, .. }) => self.note_prepared(id, parameters),
                 Some(Event::Done {
                     command, failed, ..
