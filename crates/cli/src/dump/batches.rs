@@ -44,14 +44,16 @@ pub(super) fn run(
         args,
         key: Key::find(conn, table, &args.time_zone)?,
     };
+    // First: what another run notes while it is looked at would be lost.
+    let mut target = Target::resume(path)?;
     let kept = state_of(path);
     let mut state = dump.state(conn, config, &kept)?;
+    target.keep(state.bytes)?;
     let part = part_of(path);
     if state.rows > 0 && !args.quiet {
         let (rows, part) = (HumanCount(state.rows), part.display());
         say(&format!("continuing after row {rows} in {part}"));
     }
-    let mut target = Target::resume(path, state.bytes)?;
     let mut progress = Transfer::of_rows(selected.rows, args.quiet);
     let dumped = dump.all(conn, &mut state, &kept, &mut target, &mut progress);
     if dumped.is_err() && state.rows > 0 {
@@ -138,8 +140,7 @@ impl Dump<'_> {
                 last: None,
             });
         };
-        let is_place = state.last.as_ref().is_none_or(|last| self.key.has(last));
-        if state.dump == dump && is_place {
+        if state.dump == dump {
             return Ok(state);
         }
         Err(Failure::other(format!(

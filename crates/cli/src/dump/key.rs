@@ -58,11 +58,6 @@ impl Key {
         columns.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether this is the place of a row, as far as can be told.
-    pub(super) fn has(&self, place: &Place) -> bool {
-        place.len() == self.0.len()
-    }
-
     /// `a, b`.
     pub(super) fn order(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|column| &*column.name).collect();

@@ -1,7 +1,8 @@
 //! Where a dump is written.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -56,22 +57,48 @@ impl Target {
         })
     }
 
-    /// Opens what an earlier run has written, of which so many bytes are to stay.
-    pub(super) fn resume(path: &Path, bytes: u64) -> Result<Self, Failure> {
+    /// Opens what an earlier run has written, for this run alone.
+    pub(super) fn resume(path: &Path) -> Result<Self, Failure> {
         let part = part_of(path);
         let cannot_write = |error| cannot_write(&part, &error);
-        let mut file = File::options()
+        let file = File::options()
             .write(true)
             .create(true)
             .truncate(false)
             .open(&part)
             .map_err(cannot_write)?;
-        if file.try_lock().is_err() {
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(cannot_write(error)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::other(format!(
+                    "another dump is writing {}; wait for its end",
+                    part.display()
+                )));
+            }
+        }
+        // Between the two steps another run may have completed this file, and given it its name.
+        let opened = file.metadata().map_err(cannot_write)?.ino();
+        if fs::metadata(&part).map_or(true, |there| there.ino() != opened) {
             return Err(Failure::other(format!(
-                "another dump is writing {}; wait for its end",
-                part.display()
+                "another dump has just completed {}",
+                path.display()
             )));
         }
+        Ok(Self {
+            out: Out::to_file(file),
+            names: Some((part, path.to_owned())),
+            is_kept: true,
+        })
+    }
+
+    /// Cuts off what stands behind the last batch.
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), Failure> {
+        let Some((part, path)) = &self.names else {
+            return Ok(());
+        };
+        let cannot_write = |error| cannot_write(part, &error);
+        let file = self.out.direct()?;
         let len = file.metadata().map_err(cannot_write)?.len();
         if len < bytes {
             return Err(Failure::other(format!(
@@ -82,12 +109,7 @@ impl Target {
         }
         file.set_len(bytes).map_err(cannot_write)?;
         file.seek(SeekFrom::End(0)).map_err(cannot_write)?;
-        sync_folder(&part).map_err(cannot_write)?;
-        Ok(Self {
-            out: Out::to_file(file),
-            names: Some((part, path.to_owned())),
-            is_kept: true,
-        })
+        sync_folder(part).map_err(cannot_write)
     }
 
     /// The number of bytes in the file, all of which are on the disk.

@@ -1,7 +1,9 @@
 //! A dump that was interrupted continues behind its last batch.
 
-use std::process::Stdio;
+use std::process::Child;
 use std::time::Duration;
+
+use onecopy_mysql::blocking::Connection;
 
 use crate::{Folder, checksum, connect, create, fails, onecopy, run, stderr};
 
@@ -158,44 +160,72 @@ fn statements_of_several_batches_make_the_table_again() {
     conn.run(format!("DROP TABLE {table}")).unwrap();
 }
 
+/// A dump that stops in the middle: its row 550 waits for a lock that the test has.
+struct Stopped {
+    dump: Child,
+    holder: Connection,
+    /// Those of the dump.
+    arguments: Vec<String>,
+}
+
+impl Stopped {
+    /// Returns once it has five batches of 100 rows, and is at the sixth.
+    fn start(folder: &Folder, table: &str) -> Self {
+        let lock = format!("dump of {table}");
+        let mut holder = connect();
+        let got: u8 = holder
+            .query_scalar(format!("SELECT GET_LOCK('{lock}', 0)"))
+            .unwrap();
+        assert_eq!(got, 1);
+        let condition = format!("IF(id = 550, GET_LOCK('{lock}', 3600) = 1, TRUE)");
+        let file = folder.path("a.tsv");
+        let arguments = [
+            table, "-o", &file, "--resume", "--batch", "100", "--where", &condition,
+        ];
+        let mut dump = onecopy("dump", &arguments).spawn().unwrap();
+        let state = folder.path("a.tsv.onecopy-dump");
+        while !std::fs::read_to_string(&state).is_ok_and(|text| text.contains("\"rows\":500,")) {
+            assert!(dump.try_wait().unwrap().is_none(), "it has ended");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Self {
+            dump,
+            holder,
+            arguments: arguments.map(str::to_owned).into(),
+        }
+    }
+
+    fn arguments(&self) -> Vec<&str> {
+        self.arguments.iter().map(String::as_str).collect()
+    }
+
+    /// From now on the row can be read; what was killed ends on the server as well.
+    fn kill(&mut self) {
+        self.dump.kill().unwrap();
+        self.dump.wait().unwrap();
+        self.holder.run("DO RELEASE_ALL_LOCKS()").unwrap();
+    }
+}
+
+fn numbered(conn: &mut Connection) -> String {
+    let table = create(conn, "(id INT PRIMARY KEY, name VARCHAR(20))");
+    let rows = "SELECT seq, CONCAT('cup ', seq) FROM seq_1_to_1000";
+    conn.run(format!("INSERT INTO {table} {rows}")).unwrap();
+    table
+}
+
 #[test]
 fn a_dump_that_was_killed_goes_on() {
     let mut conn = connect();
     let folder = Folder::new("dump-killed");
-    let table = create(&mut conn, "(id INT PRIMARY KEY, name VARCHAR(20))");
-    conn.run(format!(
-        "INSERT INTO {table} SELECT seq, CONCAT('cup ', seq) FROM seq_1_to_10000"
-    ))
-    .unwrap();
-    let file = folder.path("a.tsv");
-    let state = folder.path("a.tsv.onecopy-dump");
-    // Each batch takes 20 milliseconds at least: one is killed in the middle of the file.
-    let slow = "IF(id % 100 = 50, SLEEP(0.02) = 0, TRUE)";
-    let arguments = [
-        &*table, "-o", &file, "--resume", "--batch", "100", "--where", slow,
-    ];
-    let mut dumped = Vec::new();
-    for _ in 0..3 {
-        let mut dump = onecopy("dump", &arguments)
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // Until it has written at least a batch of its own.
-        while std::fs::read(&state).unwrap_or_default() == dumped {
-            assert!(dump.try_wait().unwrap().is_none(), "it is complete already");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        dump.kill().unwrap();
-        dump.wait().unwrap();
-        dumped = std::fs::read(&state).unwrap();
-    }
-    let output = onecopy("dump", &arguments).output().unwrap();
-    assert!(
-        stderr(&output).contains("continuing after row "),
-        "{}",
-        stderr(&output)
-    );
-    assert!(std::fs::read(&file).unwrap() == run("dump", &[&table]));
+    let table = numbered(&mut conn);
+    let mut stopped = Stopped::start(&folder, &table);
+    stopped.kill();
+    let output = onecopy("dump", &stopped.arguments()).output().unwrap();
+    let said = stderr(&output);
+    assert!(said.contains("continuing after row 500 in"), "{said}");
+    let dumped = std::fs::read(folder.path("a.tsv")).unwrap();
+    assert!(dumped == run("dump", &[&table]));
     conn.run(format!("DROP TABLE {table}")).unwrap();
 }
 
@@ -204,30 +234,14 @@ fn a_dump_that_was_killed_goes_on() {
 fn an_interrupted_dump_is_left_alone() {
     let mut conn = connect();
     let folder = Folder::new("dump-alone");
-    let table = create(&mut conn, "(id INT PRIMARY KEY)");
-    conn.run(format!("INSERT INTO {table} SELECT seq FROM seq_1_to_100"))
-        .unwrap();
+    let table = numbered(&mut conn);
     let file = folder.path("a.tsv");
-    let slow = [
-        &*table,
-        "-o",
-        &file,
-        "--resume",
-        "--batch",
-        "10",
-        "--where",
-        "SLEEP(0.05) = 0",
-    ];
-    let mut dump = onecopy("dump", &slow).spawn().unwrap();
-    while !folder.has("a.tsv.onecopy-dump") {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let error = fails("dump", &slow);
+    let mut stopped = Stopped::start(&folder, &table);
+    let error = fails("dump", &stopped.arguments());
     assert!(error.contains("another dump is writing"), "{error}");
     let error = fails("dump", &[&table, "-o", &file]);
     assert!(error.contains("continue it with --resume"), "{error}");
-    dump.kill().unwrap();
-    dump.wait().unwrap();
+    stopped.kill();
     // Of another database, of other columns, by another key.
     let database: String = conn.query_scalar("SELECT DATABASE()").unwrap();
     conn.run("CREATE DATABASE IF NOT EXISTS transfer_other")
@@ -236,7 +250,8 @@ fn an_interrupted_dump_is_left_alone() {
         "CREATE TABLE IF NOT EXISTS transfer_other.{table} LIKE {table}"
     ))
     .unwrap();
-    let mut other = slow;
+    let same = stopped.arguments();
+    let mut other = same.clone();
     let name = format!("transfer_other.{table}");
     other[0] = &name;
     let error = fails("dump", &other);
@@ -247,7 +262,7 @@ fn an_interrupted_dump_is_left_alone() {
         "DROP PRIMARY KEY, ADD PRIMARY KEY (id, b)",
     ] {
         conn.run(format!("ALTER TABLE {table} {alter}")).unwrap();
-        let error = fails("dump", &slow);
+        let error = fails("dump", &same);
         assert!(error.contains("belongs to another dump"), "{error}");
     }
     // A part that is gone.
@@ -256,7 +271,7 @@ fn an_interrupted_dump_is_left_alone() {
         "ALTER TABLE {table} DROP PRIMARY KEY, DROP COLUMN b, ADD PRIMARY KEY (id)"
     ))
     .unwrap();
-    let error = fails("dump", &slow);
+    let error = fails("dump", &same);
     assert!(
         error.contains("has 0 bytes") && error.contains("to start from the beginning"),
         "{error}"
